@@ -1,0 +1,26 @@
+"""What can go wrong on the user's side, in one hierarchy."""
+
+
+class TeachirlError(Exception):
+    """The root of every error that teachirl raises on purpose."""
+
+
+class InvalidInputError(TeachirlError, ValueError):
+    """An argument does not meet its requirement; the message names it, the place and the value."""
+
+
+class FileFormatError(TeachirlError, ValueError):
+    """A file is not what it claims to be; the message names the file and the place in it."""
+
+
+class MissingExtraError(TeachirlError, ImportError):
+    """A feature needs an optional dependency; the message names the extra to install."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"this needs {package}: install it with pip install 'teachirl[{extra}]'")
+
+
+def require(condition: bool, message: str) -> None:
+    """Refuse a user's input with `message` unless `condition` holds."""
+    if not condition:
+        raise InvalidInputError(message)

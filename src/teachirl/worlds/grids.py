@@ -1,0 +1,99 @@
+"""The paper's worlds: the five-cell chain of Figure 1 and the gridworlds of the experiments."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from ..errors import require
+from ..mdp import MDP
+
+MOVES = ("left", "right", "up", "down")
+
+
+def chain(cells: int = 5, *, discount: float = 0.9) -> MDP:
+    """Cells in a row, moves left and right, one feature a cell: the world of the paper's Figure 1.
+
+    The edge actions do not exist: the first cell has no ``left``, the last no ``right``.
+
+    >>> import teachirl as ti
+    >>> ti.worlds.chain(5)
+    MDP(5 states, 8 state-action pairs, 5 features per state, discount 0.9)
+    """
+    require(cells >= 2, f"cells must be at least 2, got {cells}")
+    states = np.repeat(np.arange(cells), 2)[1:-1]
+    actions = np.tile([0, 1], cells)[1:-1]
+    targets = states + 2 * actions - 1
+    pairs = len(states)
+    names = [f"cell {i + 1}" for i in range(cells)]
+    return MDP.from_pairs(
+        states,
+        actions,
+        sp.csr_array((np.ones(pairs), (np.arange(pairs), targets)), shape=(pairs, cells)),
+        np.eye(cells),
+        discount=discount,
+        state_names=names,
+        action_names=("left", "right"),
+        feature_names=names,
+    )
+
+
+def gridworld(
+    size: int,
+    block: int = 1,
+    discount: float = 0.9,
+    slip: float = 0.0,
+    start: ArrayLike | None = None,
+) -> MDP:
+    """A size × size grid whose features say in which block × block macrocell one is.
+
+    States are numbered row by row. A move into a wall stays put. With probability `slip` the move
+    is one of the four, uniformly, the chosen one included. The features are one-hot, sparse and
+    numbered row by row like the macrocells, ``cell 0``, ``cell 1``, … as in the paper's Figure 4.
+
+    Parameters
+    ----------
+    size, block : block must divide size
+    start : array [size²]; uniform by default
+
+    >>> import teachirl as ti
+    >>> ti.worlds.gridworld(20, block=2, slip=0.3)
+    MDP(400 states, 1600 state-action pairs, 100 features per state, discount 0.9)
+    """
+    require(size >= 1, f"size must be at least 1, got {size}")
+    require(block >= 1 and size % block == 0, f"block must divide size {size}, got {block}")
+    require(0.0 <= slip <= 1.0, f"slip must lie in [0, 1], got {slip}")
+    n_states, n_moves = size * size, len(MOVES)
+    column, row = np.tile(np.arange(size), size), np.repeat(np.arange(size), size)
+    targets = np.empty((n_states, n_moves), dtype=np.int32)
+    for move, (right, down) in enumerate(((-1, 0), (1, 0), (0, -1), (0, 1))):
+        x = np.clip(column + right, 0, size - 1)
+        targets[:, move] = np.clip(row + down, 0, size - 1) * size + x
+    n_pairs = n_states * n_moves
+    if slip == 0.0:
+        indices, data, width = targets.ravel(), np.ones(n_pairs), 1
+    else:
+        indices, width = np.repeat(targets, n_moves, axis=0).ravel(), n_moves
+        data = np.full((n_pairs, n_moves), slip / n_moves)
+        data[np.arange(n_pairs), np.tile(np.arange(n_moves), n_states)] += 1.0 - slip
+        data = data.ravel()
+    rows = sp.csr_array(
+        (data, indices, np.arange(n_pairs + 1, dtype=np.int32) * width), shape=(n_pairs, n_states)
+    )
+    per_side = size // block
+    macrocell = (row // block * per_side + column // block).astype(np.int32)
+    features = sp.csr_array(
+        (np.ones(n_states), macrocell, np.arange(n_states + 1, dtype=np.int32)),
+        shape=(n_states, per_side**2),
+    )
+    return MDP.from_pairs(
+        np.repeat(np.arange(n_states), n_moves),
+        np.tile(np.arange(n_moves), n_states),
+        rows,
+        features,
+        discount=discount,
+        start=start,
+        action_names=MOVES,
+        feature_names=[f"cell {i}" for i in range(per_side**2)],
+    )
