@@ -28,6 +28,16 @@ def frozen(array: A) -> A:
     return array
 
 
+def unshared(array: A) -> A:
+    """`array`, or a copy if someone else can still write to it."""
+    holder: Any = array
+    while isinstance(holder, np.ndarray):
+        if holder.flags.writeable:
+            return array.copy()
+        holder = holder.base
+    return array
+
+
 def is_sparse_sequence(transitions: object) -> bool:
     return (
         isinstance(transitions, (list, tuple))
@@ -91,18 +101,21 @@ def checked_discount(discount: float) -> float:
 
 
 def checked_start(start: ArrayLike | None, n_states: int) -> Floats:
+    require(n_states > 0, "an MDP needs at least one state, got none")
     if start is None:
         return frozen(np.full(n_states, 1.0 / n_states))
     array = np.array(start, dtype=float)
     require(array.shape == (n_states,), f"start must have shape ({n_states},), got {array.shape}")
     bad = np.argwhere(~(array >= 0) | ~np.isfinite(array))
     require(len(bad) == 0, f"start must be non-negative and finite, got {at(array, bad)}")
-    total = float(array.sum())
+    with np.errstate(over="ignore"):
+        total = float(array.sum())
     require(
         abs(total - 1.0) <= ROW_SUM_TOLERANCE,
         f"start must be a distribution: its probabilities sum to {total:.12g}, not 1",
     )
-    return frozen(array / total)
+    # Pairwise sums of what was rescaled before miss 1 by less than this, so that it stays as it is.
+    return frozen(array if abs(total - 1.0) <= 64 * np.finfo(float).eps else array / total)
 
 
 def checked_transitions(rows: sp.csr_array, dynamics: Dynamics) -> sp.csr_array:
@@ -113,6 +126,7 @@ def checked_transitions(rows: sp.csr_array, dynamics: Dynamics) -> sp.csr_array:
         return f"state {state}, action {dynamics.action_name(int(dynamics.actions[pair]))}"
 
     rows = sp.csr_array(rows, copy=True)  # what the caller holds stays as it is
+    check_columns("transitions", rows)
     data = rows.data
     bad = np.flatnonzero(~(data >= 0) | ~np.isfinite(data))
     if len(bad):
@@ -134,38 +148,57 @@ def checked_transitions(rows: sp.csr_array, dynamics: Dynamics) -> sp.csr_array:
         f"transitions must sum to 1 in every row: those of {place(worst)} sum to "
         f"{sums[worst]:.12g}",
     )
-    # Sums of a few probabilities miss 1 by a few units in the last place; more than that came
+    # Sums of n probabilities miss 1 by up to n units in the last place; more than that came
     # from a rounded table, and is rescaled so that no bound has to account for it.
     if error[worst] > 8 * np.finfo(float).eps:
-        rows.data /= np.repeat(sums, np.diff(rows.indptr))
+        lengths = np.diff(rows.indptr)
+        rounded = error > np.maximum(8, lengths) * np.finfo(float).eps
+        rows.data /= np.repeat(np.where(rounded, sums, 1.0), lengths)
     for array in (rows.data, rows.indices, rows.indptr):
         array.setflags(write=False)
     return rows
 
 
+def check_columns(name: str, rows: sp.csr_array) -> None:
+    """Refuse what scipy does not look at: columns that do not exist, read from beyond the array."""
+    bad = np.flatnonzero((rows.indices < 0) | (rows.indices >= rows.shape[1]))
+    if len(bad):
+        require(
+            False,
+            f"{name} must have columns in 0 … {rows.shape[1] - 1}, got {rows.indices[bad[0]]} at "
+            f"index {bad[0]} of its indices",
+        )
+
+
 def checked_features(features: Any, dynamics: Dynamics) -> Floats | sp.csr_array:
     if sp.issparse(features):
         phi: Any = sp.csr_array(features, dtype=float)
-        values = phi.data
     else:
-        phi = np.asarray(features, dtype=float)
-        if phi.flags.writeable:
-            phi = phi.copy()
-        values = phi
+        phi = unshared(np.asarray(features, dtype=float))
     allowed = (dynamics.n_states, dynamics.n_pairs)
     require(
         phi.ndim == 2 and phi.shape[0] in allowed,
         f"features must have a row for each of the {allowed[0]} states or of the {allowed[1]} "
         f"state-action pairs, got shape {phi.shape}",
     )
-    if not np.isfinite(values).all():
-        bad = np.argwhere(~np.isfinite(values))
-        require(False, f"features must be finite, got {at(values, bad)}")
     if isinstance(phi, np.ndarray):
+        if not np.isfinite(phi).all():
+            bad = np.argwhere(~np.isfinite(phi))
+            require(False, f"features must be finite, got {at(phi, bad)}")
         return frozen(phi)
+    check_columns("features", phi)
     if not phi.has_canonical_format:
         phi = phi.copy()
         phi.sum_duplicates()
+    if not np.isfinite(phi.data).all():
+        place = int(np.flatnonzero(~np.isfinite(phi.data))[0])
+        row = int(np.searchsorted(phi.indptr, place, side="right")) - 1
+        require(
+            False,
+            f"features must be finite, got {phi.data[place]} at index "
+            f"{(row, int(phi.indices[place]))}",
+        )
+    phi.data, phi.indices, phi.indptr = map(unshared, (phi.data, phi.indices, phi.indptr))
     for array in (phi.data, phi.indices, phi.indptr):
         array.setflags(write=False)
     return phi  # type: ignore[no-any-return]  # scipy's constructors are untyped

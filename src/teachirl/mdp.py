@@ -1,9 +1,9 @@
 """Finite Markov decision processes, stored as state-action pairs.
 
-States s = 0 … S−1 may have different actions. The pairs (s, a) are numbered 0 … P−1, sorted by state
-and then by action; the pairs of state s are offsets[s] … offsets[s+1]−1. Transitions are one sparse
-row T(· | s, a) a pair. The reward is not part of the MDP: it is ⟨w, φ⟩ for weights w given to whoever
-plans, and the return of a policy is the infinite-horizon E Σ γᵗ ⟨w, φ(s_t, a_t)⟩ with t from 0.
+States s = 0 … S−1 may have different actions. The pairs (s, a) are numbered 0 … P−1, sorted by
+state and then by action; the pairs of state s are offsets[s] … offsets[s+1]−1. Transitions are one
+sparse row T(· | s, a) a pair. The reward is not part of the MDP: it is ⟨w, φ⟩ for weights w given
+to whoever plans; the return of a policy is E Σ γᵗ ⟨w, φ(s_t, a_t)⟩ over t = 0, 1, 2, … for ever.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -97,6 +97,13 @@ class Dynamics:
 
     def pair_of(self, state: int, action: int) -> int:
         """The number of the pair (state, action)."""
+        require(
+            0 <= state < self.n_states, f"state must lie in 0 … {self.n_states - 1}, got {state}"
+        )
+        require(
+            0 <= action < self.n_actions,
+            f"action must lie in 0 … {self.n_actions - 1}, got {action}",
+        )
         first, last = self.offsets[state], self.offsets[state + 1]
         found = np.flatnonzero(self.actions[first:last] == action)
         require(
@@ -159,7 +166,8 @@ class MDP:
         MDP(2 states, 4 state-action pairs, 2 features per state, discount 0.9)
         """
         if is_sparse_sequence(transitions):
-            stacks = [sp.csr_array(matrix) for matrix in transitions]  # type: ignore[union-attr]  # checked above
+            matrices = cast(Sequence[Any], transitions)
+            stacks = [sp.csr_array(matrix) for matrix in matrices]
             n_actions, n_states = len(stacks), stacks[0].shape[0]
             for action, matrix in enumerate(stacks):
                 require(
@@ -237,7 +245,11 @@ class MDP:
         transitions : array or sparse array [P, S]
         features : [S, k] per state, or [P, k] per pair in the order of `states`
         """
-        rows: sp.csr_array = sp.csr_array(transitions, dtype=float)
+        table: Any = (
+            transitions if sp.issparse(transitions) else np.asarray(transitions, dtype=float)
+        )
+        require(table.ndim == 2, f"transitions must have shape [P, S], got {table.shape}")
+        rows: sp.csr_array = sp.csr_array(table, dtype=float)
         n_states = rows.shape[1] if n_states is None else n_states
         pair_states = checked_indices("states", states, n_states)
         n_pairs = len(pair_states)
@@ -321,7 +333,14 @@ class MDP:
     @property
     def features_per_pair(self) -> bool:
         """Whether a row of the features belongs to a pair, not to a state."""
-        return self.features.shape[0] != self.n_states
+        return int(self.features.shape[0]) != self.n_states
+
+    @cached_property
+    def largest_feature(self) -> float:
+        """max ‖φ‖ over all states or pairs."""
+        phi = self.features
+        squares = phi**2 if isinstance(phi, np.ndarray) else phi.power(2)
+        return math.sqrt(float(squares.sum(axis=1).max()))
 
     def feature_name(self, feature: int) -> str:
         return self.feature_names[feature] if self.feature_names else str(feature)
@@ -349,13 +368,15 @@ class MDP:
         return np.ascontiguousarray((self.features @ w.T).T)
 
     def checked_weights(self, weights: ArrayLike) -> Floats:
-        """`weights` as a float array whose last axis is the features, or an error that says why not."""
+        """`weights` as a float array, [k] or [m, k], or an error that says why not."""
         w = np.asarray(weights, dtype=float)
         require(
             w.ndim in (1, 2) and w.shape[-1] == self.n_features,
             f"weights must have shape ({self.n_features},), one a feature, got {w.shape}",
         )
-        if not math.isfinite(w.sum()):
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = w.sum()
+        if not math.isfinite(total):
             bad = np.argwhere(~np.isfinite(w))
             require(len(bad) == 0, f"weights must be finite, got {at(w, bad)}")
         return w
@@ -378,5 +399,3 @@ class MDP:
         from .storage import load_mdp
 
         return load_mdp(Path(path), max_bytes=max_bytes)
-
-

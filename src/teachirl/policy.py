@@ -59,7 +59,7 @@ class Policy:
 
     @staticmethod
     def from_matrix(mdp: MDP, probabilities: ArrayLike) -> Policy:
-        """The policy with ``probabilities[s, a]``, [S, A]; actions that do not exist must have 0."""
+        """The policy with ``probabilities[s, a]``, [S, A]; 0 for actions that do not exist."""
         dynamics = mdp.dynamics
         matrix = np.array(probabilities, dtype=float)
         shape = (mdp.n_states, mdp.n_actions)
@@ -109,8 +109,8 @@ class Policy:
     def actions(self) -> Ints:
         """int array [S], the action of each state; of a stochastic policy, the likeliest."""
         if self.pairs is not None:
-            return self.dynamics.actions[self.pairs]
-        return self.matrix().argmax(axis=1)
+            return np.asarray(self.dynamics.actions[self.pairs])
+        return np.asarray(self.matrix().argmax(axis=1))
 
     @property
     def probabilities(self) -> Floats:
@@ -132,8 +132,7 @@ def check_policy(mdp: MDP, policy: Policy) -> None:
     """Refuse a policy that belongs to other dynamics than the MDP's."""
     mine, theirs = mdp.dynamics, policy.dynamics
     same = mine is theirs or (
-        np.array_equal(mine.offsets, theirs.offsets) and np.array_equal(mine.actions, theirs.actions)
+        np.array_equal(mine.offsets, theirs.offsets)
+        and np.array_equal(mine.actions, theirs.actions)
     )
     require(same, f"policy must belong to the MDP: {policy!r} has other states or actions")
-
-

@@ -1,0 +1,400 @@
+"""Planning against the peers: single solves, batches, and memory.
+
+    python benchmarks/planning.py [--quick] [--cases grid20,taxi] [--seconds-limit 60] [--csv FILE]
+
+Every contestant reaches a sup-norm error of 1e-8 against a reference whose own error is proved to
+be below 1e-10 by its Bellman residual, in numpy; `README.md` beside this file says how to read it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import gc
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import peers
+import teachirl as ti
+from harness import (
+    Contestant,
+    Progress,
+    Rules,
+    Score,
+    cell,
+    in_fresh_process,
+    machine,
+    race,
+    table,
+    write_csv,
+)
+
+Floats = NDArray[np.float64]
+
+OURS = "teachirl"
+PACKAGES = ["teachirl", "numpy", "scipy", "numba", "gymnasium", "quantecon", "mdpsolver", "stormpy"]
+BLOCKS = {20: 2, 128: 16, 1000: 100}
+GARNET_FEATURES = 20
+BATCH = 64
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of a table; `number` seeds its weights and, for a garnet, its transitions."""
+
+    number: int
+    world: str
+    size: int
+    discount: float
+    slip: float = 0.0
+    batch: int = 0
+
+    @property
+    def group(self) -> str:
+        """What --cases calls it."""
+        if self.batch:
+            return "batch"
+        return self.world if self.world == "taxi" else f"{self.world}{self.size}"
+
+    @property
+    def title(self) -> str:
+        text = {"grid": f"grid {self.size}×{self.size}", "garnet": f"garnet {self.size:,}"}
+        slip = f", slip {self.slip:g}" if self.world == "grid" else ""
+        return f"{text.get(self.world, 'Taxi-v4')}, γ {self.discount:g}{slip}"
+
+    @property
+    def expected_seconds(self) -> float:
+        """A guess, for the estimate of the time left."""
+        return 4.0 + 1e-3 * (self.size**2 if self.world == "grid" else self.size) / 6.0
+
+    def mdp(self) -> ti.MDP:
+        if self.world == "grid":
+            return ti.worlds.gridworld(self.size, BLOCKS[self.size], self.discount, self.slip)
+        if self.world == "garnet":
+            rng = np.random.default_rng([1, self.number])
+            return ti.worlds.garnet(rng, self.size, 4, 8, GARNET_FEATURES, discount=self.discount)
+        return ti.worlds.from_gymnasium("Taxi-v4", discount=self.discount)
+
+    def weights(self, mdp: ti.MDP) -> Floats:
+        """array [k], or [batch, k]; Taxi has a reward of its own."""
+        if self.world == "taxi":
+            return np.eye(mdp.n_features)[mdp.feature_index("reward")]
+        rng = np.random.default_rng([0, self.number])
+        shape = (self.batch, mdp.n_features) if self.batch else (mdp.n_features,)
+        w = rng.standard_normal(shape)
+        return np.asarray(w / np.linalg.norm(w, axis=-1, keepdims=True))
+
+
+def all_cases() -> list[Case]:
+    settings: list[tuple[str, int, float, float, int]] = [
+        ("grid", size, discount, slip, 0)
+        for size in BLOCKS
+        for slip in (0.0, 0.3)
+        for discount in (0.9, 0.99)
+    ]
+    settings += [
+        ("garnet", n, discount, 0.0, 0) for n in (1000, 100_000) for discount in (0.9, 0.99)
+    ]
+    settings += [("taxi", 501, 0.99, 0.0, 0)]
+    settings += [
+        ("grid", 20, discount, slip, BATCH) for slip in (0.0, 0.3) for discount in (0.9, 0.99)
+    ]
+    return [Case(number, *setting) for number, setting in enumerate(settings)]
+
+
+def range_of_returns(mdp: ti.MDP, weights: Floats) -> float:
+    """What our tolerance is a fraction of; the peers' epsilon is absolute."""
+    return float(np.ptp(mdp.rewards(weights))) / (1.0 - mdp.discount)
+
+
+def ours(case: Case) -> Callable[[float], Floats]:
+    mdp = case.mdp()
+    w = case.weights(mdp)
+    width = range_of_returns(mdp, w)
+    return lambda epsilon: ti.optimal_policy(mdp, w, tolerance=epsilon / width).values
+
+
+def peer(prepare: peers.Prepare, case: Case) -> Callable[[float], Any]:
+    mdp = case.mdp()
+    return prepare(mdp, mdp.rewards(case.weights(mdp)))
+
+
+def ours_batched(case: Case) -> Callable[[float], Floats]:
+    mdp = case.mdp()
+    w = case.weights(mdp)
+    width = range_of_returns(mdp, w)
+    return lambda epsilon: ti.optimal_policies(mdp, w, tolerance=epsilon / width).values
+
+
+def ours_one_by_one(case: Case) -> Callable[[float], list[Floats]]:
+    mdp = case.mdp()
+    w = case.weights(mdp)
+    width = range_of_returns(mdp, w)
+    return lambda epsilon: [
+        ti.optimal_policy(mdp, row, tolerance=epsilon / width).values for row in w
+    ]
+
+
+def peer_one_by_one(prepare: peers.Prepare, case: Case) -> Callable[[float], list[Any]]:
+    mdp = case.mdp()
+    solves = [prepare(mdp, rewards) for rewards in mdp.rewards(case.weights(mdp))]
+    return lambda epsilon: [solve(epsilon) for solve in solves]
+
+
+SINGLE = {
+    OURS: ours,
+    "QuantEcon": functools.partial(peer, peers.quantecon),
+    "mdpsolver": functools.partial(peer, peers.mdpsolver),
+    "numpy": functools.partial(peer, peers.plain_numpy),
+    "Storm": functools.partial(peer, peers.storm),
+}
+BATCHED = {
+    f"{OURS}, batched": ours_batched,
+    f"{OURS}, one by one": ours_one_by_one,
+    "QuantEcon": functools.partial(peer_one_by_one, peers.quantecon),
+}
+
+
+def reference(case: Case, accuracy: float = 1e-10) -> Floats:
+    """Optimal values [S], or [batch, S], proved by their Bellman residual to be right to that."""
+    mdp = case.mdp()
+    w = np.atleast_2d(case.weights(mdp))
+    answers = [_proved(mdp, row, accuracy, case.title) for row in w]
+    return np.array(answers) if case.batch else answers[0]
+
+
+def _proved(mdp: ti.MDP, weights: Floats, accuracy: float, title: str) -> Floats:
+    """Our values, improved by plain backups if need be; ‖V − V*‖ ≤ ‖TV − V‖/(1 − γ)."""
+    rewards = mdp.rewards(weights)
+    r = rewards if mdp.features_per_pair else rewards[mdp.dynamics.pair_states]
+    first, gamma = mdp.dynamics.offsets[:-1], mdp.discount
+    values = np.array(ti.optimal_policy(mdp, weights, tolerance=0.0).values)
+    for _ in range(100):
+        backed_up = np.maximum.reduceat(r + gamma * (mdp.dynamics.transitions @ values), first)
+        proved = float(np.abs(backed_up - values).max()) / (1.0 - gamma)
+        if proved <= accuracy:
+            return values
+        values = backed_up
+    raise SystemExit(f"{title}: the reference is only proved to {proved:.1e}, not to {accuracy:g}")
+
+
+def run_cases(
+    cases: list[Case],
+    contestants: list[Contestant],
+    rules: Rules,
+    progress: Progress,
+    scores: dict[Case, list[Score]],
+) -> None:
+    """Add the scores of each case; whoever is over the limit sits out the larger discount."""
+    over: dict[tuple[str, float], dict[str, str]] = {}
+    for case in cases:
+        progress.step(case.title)
+        error_of = functools.partial(_distance, reference(case))
+        gc.collect()
+        skip = over.setdefault((case.group, case.slip), {})
+        scores[case] = race(contestants, case, error_of, rules, skip)
+        for score in scores[case]:
+            if score.over_limit:
+                skip[score.contestant] = f"not tried: too slow at γ {case.discount:g}"
+
+
+def _distance(reference: Floats, answer: Floats) -> float:
+    if answer.shape != reference.shape or not np.isfinite(answer).all():
+        return float("inf")
+    return float(np.abs(answer - reference).max())
+
+
+def memory_of_a_million_states() -> dict[str, int]:
+    """Bytes of the arrays, and of the process while it builds and solves a 1000×1000 slip grid."""
+    small = ti.worlds.gridworld(4, slip=0.3)
+    ti.optimal_policy(small, np.arange(16.0))  # compiled code is not counted
+    gc.collect()
+    base = _resident("VmRSS")
+    _reset_peak()
+    mdp = ti.worlds.gridworld(1000, block=20, slip=0.3)
+    building = _resident("VmHWM") - base
+    _reset_peak()
+    held = _resident("VmRSS") - base
+    w = np.random.default_rng(0).standard_normal(mdp.n_features)
+    plan = ti.optimal_policy(mdp, w)
+    solving = _resident("VmHWM") - base
+    sparse = (mdp.dynamics.transitions, mdp.features)
+    arrays = [mdp.dynamics.offsets, mdp.dynamics.actions, mdp.dynamics.start]
+    arrays += [a for m in sparse for a in (m.data, m.indices, m.indptr)]  # type: ignore[union-attr]  # both are sparse
+    assert plan.values.shape == (mdp.n_states,)
+    return {
+        "arrays of the MDP": sum(array.nbytes for array in arrays),
+        "peak while building": building,
+        "held after building": held,
+        "peak while solving": solving,
+    }
+
+
+def _resident(field: str) -> int:
+    """VmRSS (now) or VmHWM (peak) in bytes; Linux only."""
+    found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    if found is None:
+        raise OSError(f"/proc/self/status has no {field}")
+    return 1024 * int(found[1])
+
+
+def _reset_peak() -> None:
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def single_report(scores: dict[Case, list[Score]], rules: Rules) -> str:
+    rows = [
+        [case.title, *(cell(score, line[0], rules) for score in line)]
+        for case, line in scores.items()
+    ]
+    return "\n\n".join(
+        [
+            "## One solve",
+            "Time, how many times ours, sup-norm error.",
+            table(["case", *SINGLE], rows),
+            "How many times ours, smallest to largest:",
+            table(["cases", *list(SINGLE)[1:]], ratios(scores)),
+        ]
+    )
+
+
+def ratios(scores: dict[Case, list[Score]]) -> list[list[str]]:
+    kinds: dict[str, Callable[[Case], bool]] = {
+        "grids, slip 0": lambda case: case.world == "grid" and case.slip == 0.0,
+        "grids, slip 0.3": lambda case: case.world == "grid" and case.slip > 0.0,
+        "garnets": lambda case: case.world == "garnet",
+        "Taxi": lambda case: case.world == "taxi",
+    }
+    rows = []
+    for kind, belongs in kinds.items():
+        lines = [line for case, line in scores.items() if belongs(case)]
+        if not lines:
+            continue
+        row = [kind]
+        for place in range(1, len(SINGLE)):
+            found = [
+                line[place].seconds / line[0].seconds
+                for line in lines
+                if line[place].seconds and line[0].seconds
+            ]
+            row.append(f"×{min(found):.3g} – ×{max(found):.3g}" if found else "–")
+        rows.append(row)
+    return rows
+
+
+def batched_report(scores: dict[Case, list[Score]], rules: Rules) -> str:
+    rows = [
+        [case.title, *(cell(score, line[0], rules, per=BATCH) for score in line)]
+        for case, line in scores.items()
+    ]
+    return "\n\n".join(
+        [
+            f"## {BATCH} rewards on one grid, per solve",
+            "Time, how many times ours batched, sup-norm error.",
+            table(["case", *BATCHED], rows),
+        ]
+    )
+
+
+def memory_report(memory: dict[str, int]) -> str:
+    arrays = memory["arrays of the MDP"]
+    rows = [
+        [name, f"{size / 2**20:,.0f} MB", f"{size / arrays:.2f}"] for name, size in memory.items()
+    ]
+    return "\n\n".join(
+        [
+            "## Memory at 1,000,000 states, slip 0.3, 2,500 features",
+            "A fresh process, less what it holds after imports and one tiny solve.",
+            table(["what", "size", "of the arrays"], rows),
+        ]
+    )
+
+
+CSV_HEADER = "table", "case", "contestant", "seconds", "ratio", "error", "epsilon", "runs", "note"
+
+
+def csv_rows(scores: dict[Case, list[Score]]) -> list[list[object]]:
+    return [
+        [
+            "batched" if case.batch else "single",
+            case.title,
+            score.contestant,
+            None if score.seconds is None else score.seconds / max(case.batch, 1),
+            score.seconds / line[0].seconds if score.seconds and line[0].seconds else None,
+            score.error,
+            score.epsilon,
+            score.runs,
+            score.note,
+        ]
+        for case, line in scores.items()
+        for score in line
+    ]
+
+
+def parsed(arguments: list[str] | None) -> argparse.Namespace:
+    groups = [*dict.fromkeys(case.group for case in all_cases()), "memory"]
+    parser = argparse.ArgumentParser(
+        description="Planning against QuantEcon, mdpsolver, numpy, Storm."
+    )
+    parser.add_argument("--quick", action="store_true", help="small cases, fewer turns")
+    parser.add_argument("--cases", help=f"comma-separated, of: {', '.join(groups)}")
+    parser.add_argument("--seconds-limit", type=float, default=60.0, help="for one run (60)")
+    parser.add_argument("--csv", type=Path, help="also write all scores to this file")
+    options = parser.parse_args(arguments)
+    quick = [g for g in groups if g in ("grid20", "garnet1000", "taxi", "batch")]
+    chosen = options.cases.split(",") if options.cases else quick if options.quick else groups
+    unknown = sorted(set(chosen) - set(groups))
+    if unknown:
+        parser.error(f"--cases: there is no {', '.join(unknown)}; there are {', '.join(groups)}")
+    if not options.seconds_limit > 0:
+        parser.error(f"--seconds-limit must be positive, got {options.seconds_limit:g}")
+    options.chosen = chosen
+    return options
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parsed(arguments)
+    rules = Rules(seconds_limit=options.seconds_limit, rounds=5 if options.quick else 15)
+    cases = [case for case in all_cases() if case.group in options.chosen]
+    with_memory = "memory" in options.chosen
+    progress = Progress([case.expected_seconds for case in cases] + [15.0] * with_memory)
+    single: dict[Case, list[Score]] = {}
+    batched: dict[Case, list[Score]] = {}
+    memory: dict[str, int] | None = None
+    status = 0
+    contestants: list[Contestant] = []
+    try:
+        for prepares, scores in ((SINGLE, single), (BATCHED, batched)):
+            chosen = [case for case in cases if bool(case.batch) == (scores is batched)]
+            field = [Contestant(name, prepare) for name, prepare in prepares.items()]
+            contestants += field
+            run_cases(chosen, field, rules, progress, scores)
+            for contestant in field:
+                contestant.stop()
+        if with_memory:
+            progress.step("memory")
+            memory = in_fresh_process(memory_of_a_million_states)
+    except KeyboardInterrupt:
+        status = 130  # what was measured so far is still printed
+    finally:
+        for contestant in contestants:
+            contestant.stop()
+        progress.close()
+    reports = [single_report(single, rules)] if single else []
+    reports += [batched_report(batched, rules)] if batched else []
+    reports += [memory_report(memory)] if memory else []
+    print("\n\n".join([*reports, machine(PACKAGES)]))
+    if options.csv is not None:
+        write_csv(options.csv, CSV_HEADER, csv_rows(single | batched))
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

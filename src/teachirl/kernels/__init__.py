@@ -1,0 +1,29 @@
+"""The compiled inner loops, and nothing else.
+
+Index arrays are unsigned: a signed index costs Numba a test for "counted from the end" at every
+access. The first call of a kernel compiles it; the result is kept on disk.
+"""
+
+from .layouts import Layout, PairReward, Reward, Sparse, StateReward, Table, layout_of, padded_pairs
+from .linear import Flow, push, solve_flow, sweep_flow
+from .sweeps import LANES, PAIRS_OF_SWEEPS, break_ties, solve, sweep_lanes
+
+__all__ = [
+    "LANES",
+    "PAIRS_OF_SWEEPS",
+    "Flow",
+    "Layout",
+    "PairReward",
+    "Reward",
+    "Sparse",
+    "StateReward",
+    "Table",
+    "break_ties",
+    "layout_of",
+    "padded_pairs",
+    "push",
+    "solve",
+    "solve_flow",
+    "sweep_flow",
+    "sweep_lanes",
+]

@@ -1,0 +1,206 @@
+"""Planning by sweeps, with policy evaluation where sweeping is slow."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.extending import overload
+
+from .layouts import Table, bellman, compiled, drift, is_a, is_deterministic, pair_reward
+from .linear import CHAINS, Following, bicgstab
+
+PAIRS_OF_SWEEPS = 3  # forward and backward, between two looks at the residual
+LANES = 32  # rewards swept together: enough vector operations to hide the latency of each
+
+
+@compiled
+def sweep(layout, reward, v, discount):
+    """Gauss–Seidel backups in place, once forward and once backward.
+
+    The states are cut into CHAINS stretches that advance in turn: each update waits for its
+    neighbour's, and waiting for eight at a time takes as long as waiting for one.
+    """
+    n, chains, one, zero = np.uint64(v.size), np.uint64(CHAINS), np.uint64(1), np.uint64(0)
+    length = n // chains
+    for i in range(zero, length):
+        for chain in range(zero, chains):
+            s = chain * length + i
+            v[s] = bellman(layout, reward, v, s, discount)[0]
+    for s in range(chains * length, n):
+        v[s] = bellman(layout, reward, v, s, discount)[0]
+    for i in range(zero, n - chains * length):
+        s = n - one - i
+        v[s] = bellman(layout, reward, v, s, discount)[0]
+    for j in range(zero, length):
+        i = length - one - j
+        for chain in range(zero, chains):
+            s = chain * length + i
+            v[s] = bellman(layout, reward, v, s, discount)[0]
+
+
+@compiled
+def residual(layout, reward, v, backed_up, choice, discount):
+    """backed_up ← Tv and choice ← who attains it; the least and the largest of Tv − v."""
+    low, high = np.inf, -np.inf
+    for s in range(np.uint64(0), np.uint64(v.size)):
+        best, a = bellman(layout, reward, v, s, discount)
+        backed_up[s] = best
+        choice[s] = a
+        change = best - v[s]
+        low = change if change < low else low
+        high = change if change > high else high
+    return low, high
+
+
+@compiled
+def break_ties(layout, reward, v, backed_up, choice, discount, tie):
+    """choice ← the first action within `tie` of the best, backed_up ← T_π v; least of T_π v − v."""
+    low = np.inf
+    for s in range(np.uint64(0), np.uint64(v.size)):
+        threshold = backed_up[s] - tie
+        for a in range(choice[s] + 1):
+            value = pair_reward(layout, reward, s, a) + discount * drift(layout, v, s, a)
+            if value >= threshold:
+                break
+        choice[s] = a
+        backed_up[s] = value
+        low = min(low, value - v[s])
+    return low
+
+
+@compiled
+def walk(layout, reward, v, choice, discount, path, state):
+    """v ← the value of the deterministic policy `choice` in deterministic dynamics, in O(S).
+
+    Every state has one successor: follow it until a known state or a cycle, close the cycle by its
+    geometric series, and walk back. path and state are workspaces [S].
+    """
+    state[:] = 0
+    for root in range(np.uint64(0), np.uint64(v.size)):
+        if state[root] != 0:
+            continue
+        depth = 0
+        s = np.uint64(root)
+        while state[s] == 0:
+            state[s] = 1
+            path[depth] = s
+            depth += 1
+            s = np.uint64(layout.successors[s, choice[s]])
+        if state[s] == 1:
+            # s closes a cycle: it consists of s and what was entered after it.
+            length = 1
+            while path[depth - length] != s:
+                length += 1
+            total = 0.0
+            for i in range(length):
+                t = np.uint64(path[depth - 1 - i])
+                total = pair_reward(layout, reward, t, choice[t]) + discount * total
+            v[s] = total / -np.expm1(length * np.log(discount))
+            state[s] = 2
+        value = v[s]
+        for i in range(depth):
+            t = np.uint64(path[depth - 1 - i])
+            if state[t] == 1:
+                value = pair_reward(layout, reward, t, choice[t]) + discount * value
+                v[t] = value
+                state[t] = 2
+            else:
+                value = v[t]
+
+
+@compiled
+def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
+    """Sweep v until MacQueen's bounds on the optimal values are at most `target` apart.
+
+    Where sweeping is slow (the discount is close to 1, and values have to settle) each round also
+    evaluates the greedy policy: exactly in deterministic dynamics, by BiCGSTAB otherwise, kept only
+    if it lowers the residual. So every round contracts, ties or not, and the loop ends.
+    Gives back the least and the largest of Tv − v, and the rounds used; backed_up is Tv.
+    """
+    steps = 2 * PAIRS_OF_SWEEPS + 1
+    slow_rate = (0.8 if is_deterministic(layout) else 0.985) ** steps
+    patience = 1 if is_deterministic(layout) else 5
+    n = v.size
+    slow = 0
+    previous = np.inf
+    work = np.empty((0, 0))
+    path, state = np.empty(0, np.uint32), np.empty(0, np.uint8)
+    for done in range(rounds + 1):
+        low, high = residual(layout, reward, v, backed_up, choice, discount)
+        spread = high - low
+        if spread * discount / (1.0 - discount) <= target or done == rounds:
+            break
+        if slow < patience:
+            slow = slow + 1 if spread > slow_rate * previous else 0
+        stuck = slow >= patience
+        previous = spread
+        if stuck and is_deterministic(layout):
+            if path.size == 0:
+                path, state = np.empty(n, np.uint32), np.empty(n, np.uint8)
+            walk_if_table(layout, reward, v, choice, discount, path, state)
+        elif stuck:
+            if work.size == 0:
+                work = np.empty((7, n))
+            before = 0.0
+            for s in range(n):
+                work[6, s] = backed_up[s] - v[s]
+                before += abs(work[6, s])
+            goal = max(0.01 * before, 0.1 * target * (1.0 - discount) * n)
+            left = bicgstab(Following(layout, choice, discount), v, work[6], goal, 200, work)
+            if not left < before:
+                v[:] = backed_up
+        else:
+            v[:] = backed_up
+        for _ in range(PAIRS_OF_SWEEPS):
+            sweep(layout, reward, v, discount)
+    return low, high, done
+
+
+def walk_if_table(layout, reward, v, choice, discount, path, state):
+    """`walk` where the layout has a table of successors; nothing otherwise."""
+
+
+@overload(walk_if_table)
+def _walk_if_table(layout, reward, v, choice, discount, path, state):
+    if is_a(layout, Table):
+        return lambda layout, reward, v, choice, discount, path, state: walk(
+            layout, reward, v, choice, discount, path, state
+        )
+    return lambda layout, reward, v, choice, discount, path, state: None
+
+
+@compiled
+def sweep_lanes(successors, own, rewards, v, lanes, discount, tolerance):
+    """Sweep `lanes` rewards together, in a table of four moves; rewards and v are [S · lanes].
+
+    Only a head start for `solve`, which certifies: it ends when the last sweep changes little, or
+    when sweeping turns out slow, as `solve` knows better means then.
+    """
+    n, one = np.uint64(successors.shape[0]), np.uint64(1)
+    fresh = np.empty(lanes)
+    mine, shared = discount * own, discount * (1.0 - own) / 4.0
+    enough = 0.25 * tolerance * np.abs(rewards).max()
+    previous = np.inf
+    for step in range(400):
+        look = step % 8 == 7
+        change = 0.0
+        for i in range(np.uint64(0), n):
+            s = i if step % 2 == 0 else n - one - i
+            row = s * lanes
+            row0, row1 = successors[s, 0] * lanes, successors[s, 1] * lanes
+            row2, row3 = successors[s, 2] * lanes, successors[s, 3] * lanes
+            for lane in range(np.uint64(0), lanes):
+                v0, v1, v2, v3 = v[row0 + lane], v[row1 + lane], v[row2 + lane], v[row3 + lane]
+                a = v0 if v0 > v1 else v1
+                b = v2 if v2 > v3 else v3
+                best = a if a > b else b
+                total = (v0 + v1) + (v2 + v3)
+                fresh[lane] = rewards[row + lane] + mine * best + shared * total
+            if look:
+                for lane in range(np.uint64(0), lanes):
+                    change = max(change, abs(fresh[lane] - v[row + lane]))
+            for lane in range(np.uint64(0), lanes):
+                v[row + lane] = fresh[lane]
+        if look:
+            if change <= enough or change > 0.9 * previous:
+                break
+            previous = change

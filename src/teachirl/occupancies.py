@@ -1,0 +1,150 @@
+"""From a policy to its occupancy and its feature expectations, and back.
+
+The occupancy of policy π is x(s, a) = E Σ γᵗ 1[s_t = s, a_t = a], the discounted number of visits.
+With y(s) = Σ_a x(s, a), y solves (I − γ P_πᵀ) y = start and sums to 1/(1 − γ). Feature expectations
+are μ(π) = Φᵀx, and π(a | s) = x(s, a)/y(s) recovers the policy wherever it goes.
+
+For any ŷ with residual d = start − (I − γ P_πᵀ) ŷ, ‖ŷ − y‖₁ ≤ ‖d‖₁/(1 − γ): that is how the result
+is checked, whatever found it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.sparse.linalg import splu
+
+from . import kernels
+from .checks import Floats, frozen
+from .errors import require
+from .kernels import Table
+from .mdp import MDP
+from .policy import Policy, check_policy
+
+# ‖d‖₁, which bounds the error relative to ‖y‖₁ = 1/(1 − γ).
+RELATIVE_ERROR = 1e-12
+# Above this many states a factorisation may fill the memory, and iterations do the work alone.
+DIRECT_LIMIT = 50_000
+
+
+def occupancy(mdp: MDP, policy: Policy) -> Floats:
+    """How often the policy is at each pair, discounted: array [P] that sums to 1/(1 − γ).
+
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> x = ti.occupancy(mdp, ti.Policy.uniform(mdp))
+    >>> x.shape, round(x.sum(), 9)
+    ((8,), 10.0)
+    """
+    visits = state_occupancy(mdp, policy)
+    if policy.pairs is not None:
+        x = np.zeros(mdp.n_pairs)
+        x[policy.pairs] = visits
+        return x
+    return visits[mdp.dynamics.pair_states] * policy.probabilities
+
+
+def state_occupancy(mdp: MDP, policy: Policy) -> Floats:
+    """How often the policy is in each state, discounted: array [S]."""
+    check_policy(mdp, policy)
+    layout = mdp.dynamics.layout
+    if policy.pairs is not None and isinstance(layout, Table) and layout.own == 1.0:
+        choice = policy.pairs - mdp.dynamics.offsets[:-1]
+        return np.asarray(kernels.push(layout, choice, mdp.start, mdp.discount))
+    return _solve_transposed(policy_transitions(mdp, policy), mdp.start, mdp.discount)
+
+
+def policy_transitions(mdp: MDP, policy: Policy) -> sp.csr_array:
+    """P_π, the Markov chain of the policy: sparse array [S, S]."""
+    rows = mdp.dynamics.transitions
+    if policy.pairs is not None:
+        return rows[policy.pairs]
+    offsets, probabilities = mdp.dynamics.offsets, policy.probabilities
+    choose = sp.csr_array(
+        (probabilities, np.arange(mdp.n_pairs), offsets), shape=(mdp.n_states, mdp.n_pairs)
+    )
+    return sp.csr_array(choose @ rows)
+
+
+def feature_expectations(mdp: MDP, policy: Policy) -> Floats:
+    """μ(π) = E Σ γᵗ φ(s_t, a_t): array [k].
+
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> ti.feature_expectations(mdp, ti.Policy.uniform(mdp)).round(4)
+    array([1.1976, 2.2173, 3.1702, 2.2173, 1.1976])
+    """
+    visits = occupancy(mdp, policy) if mdp.features_per_pair else state_occupancy(mdp, policy)
+    return np.asarray(mdp.features.T @ visits)
+
+
+def policy_from_occupancy(mdp: MDP, occupancy: ArrayLike) -> Policy:
+    """The stationary policy that has this occupancy; uniform in states that are never visited.
+
+    Parameters
+    ----------
+    occupancy : array [P], non-negative, such as a weighted mean of occupancies
+    """
+    x = np.asarray(occupancy, dtype=float)
+    require(x.shape == (mdp.n_pairs,), f"occupancy must have shape ({mdp.n_pairs},), got {x.shape}")
+    bad = np.flatnonzero(~(x >= 0.0) | ~np.isfinite(x))
+    require(
+        len(bad) == 0,
+        f"occupancy must be non-negative and finite, got "
+        f"{x[bad[0]] if len(bad) else ''} at pair {bad[0] if len(bad) else ''}",
+    )
+    dynamics = mdp.dynamics
+    visits = np.add.reduceat(x, dynamics.offsets[:-1])
+    uniform = 1.0 / np.diff(dynamics.offsets)
+    seen = visits > 0.0
+    shares = x / np.where(seen, visits, 1.0)[dynamics.pair_states]
+    weights = np.where(seen[dynamics.pair_states], shares, uniform[dynamics.pair_states])
+    return Policy(dynamics, weights=frozen(weights))
+
+
+def mixture(mdp: MDP, policies: Sequence[Policy], weights: ArrayLike) -> Policy:
+    """The one stationary policy with the occupancy of: draw a policy by `weights`, then follow it.
+
+    So its feature expectations are the weighted mean of theirs.
+
+    >>> import numpy as np, teachirl as ti
+    >>> mdp = ti.worlds.chain(3)
+    >>> left, right = (ti.Policy.deterministic(mdp, [1, a, 0]) for a in (0, 1))
+    >>> half = ti.mixture(mdp, [left, right], [0.5, 0.5])
+    >>> mean = (ti.feature_expectations(mdp, left) + ti.feature_expectations(mdp, right)) / 2
+    >>> bool(np.allclose(ti.feature_expectations(mdp, half), mean, rtol=1e-12))
+    True
+    """
+    shares = np.asarray(weights, dtype=float)
+    require(
+        shares.shape == (len(policies),) and len(policies) > 0,
+        f"weights must have one entry for each of {len(policies)} policies, got {shares.shape}",
+    )
+    require(
+        bool((shares >= 0.0).all()) and abs(shares.sum() - 1.0) <= 1e-8,
+        f"weights must be a distribution, got a sum of {shares.sum():.12g}",
+    )
+    x = np.zeros(mdp.n_pairs)
+    for share, policy in zip(shares, policies, strict=True):
+        if share > 0.0:
+            x += share * occupancy(mdp, policy)
+    return policy_from_occupancy(mdp, x)
+
+
+def _solve_transposed(chain: sp.csr_array, start: Floats, discount: float) -> Floats:
+    """y ≥ 0 with (I − γ Pᵀ) y = start: BiCGSTAB, then what is certain to work."""
+    inflow = sp.csr_array(chain.T)
+    operator = kernels.Flow(inflow.indptr, inflow.indices, inflow.data, discount)
+    y: Floats
+    y, left = kernels.solve_flow(operator, start, RELATIVE_ERROR)
+    if left > RELATIVE_ERROR and len(start) <= DIRECT_LIMIT:
+        system = sp.csc_array(sp.eye_array(len(start), format="csc") - discount * inflow)
+        factors = splu(system)
+        y = factors.solve(start)
+        y += factors.solve(start - system @ y)
+    elif left > RELATIVE_ERROR:
+        y = kernels.sweep_flow(operator, start, y, RELATIVE_ERROR)
+    return np.maximum(y, 0.0)

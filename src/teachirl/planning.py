@@ -1,0 +1,333 @@
+"""Optimal policies, with bounds that bracket the optimum.
+
+T is the Bellman operator of reward ⟨w, φ⟩. For any v, with l ≤ Tv − v ≤ h (MacQueen 1966),
+
+    Tv + γ l/(1 − γ) ≤ V* ≤ Tv + γ h/(1 − γ),
+
+and the lower bound holds for the policy that attains Tv as well. A policy π that is greedy up to
+ties gets the same bound with T_π in the place of T. To both bounds comes what rounding may have
+done to one reward and one backup, times 1/(1 − γ). So lower ≤ R(policy) ≤ max R ≤ upper.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import kernels
+from .checks import Floats, frozen
+from .errors import require
+from .kernels import LANES, PAIRS_OF_SWEEPS, PairReward, Reward, StateReward, Table
+from .mdp import MDP
+from .occupancies import feature_expectations
+from .policy import Policy
+
+_EPS = float(np.finfo(float).eps)
+
+
+class PlanStatus(enum.Enum):
+    """How planning ended; the text says what to do about it."""
+
+    OPTIMAL = "the bounds are as close as asked"
+    ROUNDING = "the bounds are as close as double precision allows; ask for a larger tolerance"
+    OUT_OF_ROUNDS = "stopped early with valid bounds; raise max_rounds"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A policy, and what is known about it and about the best there is.
+
+    Attributes
+    ----------
+    policy : Policy, deterministic; of actions within the tolerance of the best, the first
+    value : float, the policy's return R(π), between the bounds
+    lower, upper : floats with lower ≤ R(π) ≤ max R ≤ upper; for a worst policy, with
+        lower ≤ min R ≤ R(π) ≤ upper
+    values : array [S], the optimal values, as exact as the bounds are close
+    status : PlanStatus
+    rounds : int, sweeping rounds used
+    """
+
+    policy: Policy
+    value: float
+    lower: float
+    upper: float
+    values: Floats
+    status: PlanStatus
+    rounds: int
+
+
+@dataclass(frozen=True, eq=False)
+class Plans(Sequence[Plan]):
+    """Plans for many rewards; a sequence of `Plan`, and the same as arrays.
+
+    Attributes
+    ----------
+    plans : tuple of m `Plan`
+    """
+
+    plans: tuple[Plan, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Plan: ...
+    @overload
+    def __getitem__(self, index: slice) -> Plans: ...
+    def __getitem__(self, index: int | slice) -> Plan | Plans:
+        return Plans(self.plans[index]) if isinstance(index, slice) else self.plans[index]
+
+    def __len__(self) -> int:
+        return len(self.plans)
+
+    def __iter__(self) -> Iterator[Plan]:
+        return iter(self.plans)
+
+    @property
+    def lower(self) -> Floats:
+        """array [m]"""
+        return np.array([plan.lower for plan in self.plans])
+
+    @property
+    def upper(self) -> Floats:
+        """array [m]"""
+        return np.array([plan.upper for plan in self.plans])
+
+    @property
+    def values(self) -> Floats:
+        """array [m, S]"""
+        return np.array([plan.values for plan in self.plans])
+
+
+def optimal_policy(
+    mdp: MDP,
+    weights: ArrayLike,
+    *,
+    tolerance: float = 1e-10,
+    guess: ArrayLike | None = None,
+    max_rounds: int | None = None,
+) -> Plan:
+    """A best policy for the reward ⟨weights, φ⟩, with bounds on the optimum.
+
+    Parameters
+    ----------
+    weights : array [k]
+    tolerance : how far apart the bounds may be, as a fraction of the range that returns could have,
+        (max reward − min reward)/(1 − γ)
+    guess : array [S], values to start from, such as those of a similar reward's plan
+    max_rounds : stop after that many rounds of sweeps; the bounds are valid all the same. By
+        default as many as are certain to suffice
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> plan = ti.optimal_policy(mdp, [-2, -1, 0, 1, 2])
+    >>> [mdp.dynamics.action_name(a) for a in plan.policy.actions]
+    ['right', 'right', 'right', 'right', 'left']
+    >>> print(f"{plan.value:.4f}", plan.upper - plan.lower < 1e-8)
+    12.4088 True
+    """
+    w = mdp.checked_weights(weights)
+    require(w.ndim == 1, f"weights must have shape ({mdp.n_features},), got {w.shape}")
+    v = None
+    if guess is not None:
+        v = np.array(guess, dtype=float)
+        require(
+            v.shape == (mdp.n_states,) and bool(np.isfinite(v).all()),
+            f"guess must be {mdp.n_states} finite values, got shape {v.shape}",
+        )
+    return _plan(mdp, w, mdp.rewards(w), v, _checked_tolerance(tolerance), max_rounds)
+
+
+def worst_policy(mdp: MDP, weights: ArrayLike, *, tolerance: float = 1e-10) -> Plan:
+    """A worst policy for the reward ⟨weights, φ⟩: lower ≤ min R ≤ R(policy) ≤ upper."""
+    plan = optimal_policy(mdp, -mdp.checked_weights(weights), tolerance=tolerance)
+    return Plan(
+        policy=plan.policy,
+        value=-plan.value,
+        lower=-plan.upper,
+        upper=-plan.lower,
+        values=frozen(-plan.values),
+        status=plan.status,
+        rounds=plan.rounds,
+    )
+
+
+def optimal_policies(mdp: MDP, weights: ArrayLike, *, tolerance: float = 1e-10) -> Plans:
+    """A best policy for each row of `weights`, [m, k]: as `optimal_policy`, faster.
+
+    >>> import numpy as np, teachirl as ti
+    >>> mdp = ti.worlds.gridworld(4)
+    >>> plans = ti.optimal_policies(mdp, np.eye(16))
+    >>> len(plans), bool(np.all(plans.upper - plans.lower < 1e-8))
+    (16, True)
+    """
+    w = mdp.checked_weights(weights)
+    require(w.ndim == 2, f"weights must have shape (m, {mdp.n_features}), got {w.shape}")
+    tolerance = _checked_tolerance(tolerance)
+    rewards = mdp.rewards(w)
+    layout = mdp.dynamics.layout
+    # Lanes pay where sweeps alone suffice and a block of values stays in the cache; the plan that
+    # starts from them does the rest, and the certifying, as for a single reward.
+    lanes = (
+        isinstance(layout, Table)
+        and layout.own < 1.0
+        and len(layout.unroll) == 4
+        and not mdp.features_per_pair
+        and mdp.n_states <= 4096
+    )
+    plans: list[Plan] = []
+    for first in range(0, len(w), LANES):
+        block = rewards[first : first + LANES]
+        guesses: list[Floats | None] = [None] * len(block)
+        if isinstance(layout, Table) and lanes:
+            v = np.tile(block.mean(axis=1) / (1.0 - mdp.discount), (mdp.n_states, 1))
+            kernels.sweep_lanes(
+                layout.successors,
+                layout.own,
+                block.T.ravel(),
+                v.ravel(),
+                np.uint64(len(block)),
+                mdp.discount,
+                tolerance,
+            )
+            guesses = list(np.ascontiguousarray(v.T))
+        plans += [
+            _plan(mdp, row, reward, guess, tolerance, None)
+            for row, reward, guess in zip(w[first:], block, guesses, strict=False)
+        ]
+    return Plans(tuple(plans))
+
+
+def relative_performance(mdp: MDP, weights: ArrayLike, policy: Policy) -> float:
+    """(R(π) − min R)/(max R − min R), clipped to [0, 1]; 1 where all policies are equally good.
+
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> round(ti.relative_performance(mdp, [-2, -1, 0, 1, 2], ti.Policy.uniform(mdp)), 6)
+    0.5
+    """
+    w = mdp.checked_weights(weights)
+    best, worst = optimal_policy(mdp, w), worst_policy(mdp, w)
+    width = best.value - worst.value
+    doubt = (best.upper - best.lower) + (worst.upper - worst.lower)
+    if width <= doubt:
+        return 1.0
+    performance = (float(w @ feature_expectations(mdp, policy)) - worst.value) / width
+    return min(max(performance, 0.0), 1.0)
+
+
+def _checked_tolerance(tolerance: float) -> float:
+    require(0.0 <= tolerance <= 1.0, f"tolerance is a fraction between 0 and 1, got {tolerance!r}")
+    return tolerance
+
+
+def _plan(
+    mdp: MDP,
+    weights: Floats,
+    rewards: Floats,
+    v: Floats | None,
+    tolerance: float,
+    max_rounds: int | None,
+) -> Plan:
+    gamma, dynamics = mdp.discount, mdp.dynamics
+    layout = dynamics.layout
+    least, most = float(rewards.min()), float(rewards.max())
+    largest = max(abs(least), abs(most)) / (1.0 - gamma)
+    require(
+        math.isfinite(largest / (1.0 - gamma)),
+        f"weights give rewards up to {max(abs(least), abs(most)):.3g}: too large to plan with",
+    )
+    if v is None:
+        v = np.full(mdp.n_states, 0.5 * (least + most) / (1.0 - gamma))
+    else:
+        largest = max(largest, float(np.abs(v).max()))
+    backup_error = (_longest_row(mdp) + 8) * _EPS * largest
+    norms = math.sqrt(float(weights @ weights)) * mdp.largest_feature
+    reward_error = (mdp.n_features + 1) * _EPS * norms
+    slack = (backup_error + reward_error) / (1.0 - gamma)
+    asked = tolerance * (most - least) / (1.0 - gamma)
+    # Half of what is asked goes to the values, half to actions that are tied within it.
+    target = max(0.5 * (asked - 2.0 * slack), 2.0 * slack)
+    reward = _reward_for(mdp, rewards)
+    backed_up = np.empty(mdp.n_states)
+    choice = np.empty(mdp.n_states, dtype=_choice_type(mdp))
+    certain = _certain_rounds(gamma, target, 2.0 * largest)
+    low, high, rounds = kernels.solve(
+        layout,
+        reward,
+        v,
+        backed_up,
+        choice,
+        gamma,
+        target,
+        certain if max_rounds is None else max_rounds,
+    )
+    upper = float((mdp.start * backed_up).sum()) + gamma * high / (1.0 - gamma) + slack
+    values = backed_up + gamma * 0.5 * (low + high) / (1.0 - gamma)
+    tie = 0.5 * (1.0 - gamma) * target
+    low = kernels.break_ties(layout, reward, v, backed_up, choice, gamma, tie)
+    lower = float((mdp.start * backed_up).sum()) + gamma * low / (1.0 - gamma) - slack
+    pairs = dynamics.offsets[:-1] + choice
+    reached = upper - lower <= asked
+    settled = gamma * (high - low) / (1.0 - gamma) <= 2.0 * target + slack
+    status = PlanStatus.OPTIMAL if reached else PlanStatus.ROUNDING
+    if not reached and not settled:
+        status = PlanStatus.OUT_OF_ROUNDS
+    return Plan(
+        policy=Policy(dynamics, pairs=frozen(pairs)),
+        value=0.5 * (lower + upper),
+        lower=lower,
+        upper=upper,
+        values=frozen(values),
+        status=status,
+        rounds=int(rounds),
+    )
+
+
+def _reward_for(mdp: MDP, rewards: Floats) -> Reward:
+    """The rewards in the shape that the kernels want beside the MDP's layout."""
+    if not mdp.features_per_pair:
+        return StateReward(rewards)
+    layout = mdp.dynamics.layout
+    if isinstance(layout, Table):
+        return PairReward(rewards[kernels.padded_pairs(mdp.dynamics, len(layout.unroll))])
+    return PairReward(rewards)
+
+
+def _choice_type(mdp: MDP) -> type[np.uint8] | type[np.uint32]:
+    return np.uint8 if mdp.n_actions <= 256 else np.uint32
+
+
+def _longest_row(mdp: MDP) -> int:
+    """The most successors that any pair has: what the rounding of a backup grows with."""
+    layout = mdp.dynamics.layout
+    return 2 * len(layout.unroll) if isinstance(layout, Table) else layout.longest
+
+
+def _certain_rounds(gamma: float, target: float, error: float) -> int:
+    """Rounds after which the contraction alone has brought an error down to the target."""
+    if not target > 0.0:
+        return 1
+    wanted = target * (1.0 - gamma) / (4.0 * gamma)
+    sweeps = math.log(min(wanted / max(error, wanted), 1.0)) / math.log(gamma)
+    return math.ceil(sweeps / (2 * PAIRS_OF_SWEEPS)) + 2
+
+
+__all__ = [
+    "Plan",
+    "PlanStatus",
+    "Plans",
+    "optimal_policies",
+    "optimal_policy",
+    "relative_performance",
+    "worst_policy",
+]

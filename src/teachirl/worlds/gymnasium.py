@@ -1,0 +1,131 @@
+"""Gymnasium environments that expose their transition table, as MDPs.
+
+``env.unwrapped.P[s][a]`` lists outcomes (probability, next state, reward, terminated). An outcome
+that ends the episode leads to one absorbing state ``end`` with zero features, whatever next state
+it names. The reward of a pair is the expectation over its outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..checks import Floats
+from ..errors import InvalidInputError, MissingExtraError, require
+from ..mdp import MDP
+from .table import Table, read_table
+from .toy_text import about
+
+FeatureFunction: TypeAlias = Callable[[int, int], Mapping[str, float] | Sequence[float] | Floats]
+
+
+def from_gymnasium(env_or_id: Any, discount: float, features: FeatureFunction | None = None) -> MDP:
+    """The MDP of a Gymnasium environment with a transition table, such as Taxi-v4.
+
+    The first feature is the environment's own expected reward, ``reward``. Beside it stand named
+    features of FrozenLake, CliffWalking and Taxi (`docs/worlds.md`), or the user's own. The start
+    is the environment's ``initial_state_distrib``, or uniform if it has none. Wrappers and time
+    limits are ignored. An environment made here, from its id, is closed again.
+
+    Parameters
+    ----------
+    env_or_id : an environment, or an id for ``gymnasium.make``
+    features : function of (state, action) that returns a dict of named features, in which a missing
+        name means 0, or a vector of always the same length; it replaces the named features
+
+    >>> import teachirl as ti
+    >>> ti.worlds.from_gymnasium("CliffWalking-v1", discount=0.99)
+    MDP(49 states, 193 state-action pairs, 6 features per pair, discount 0.99)
+    >>> mdp = ti.worlds.from_gymnasium("CliffWalking-v1", 0.99, lambda s, a: {"up": a == 0})
+    >>> mdp.feature_names
+    ('reward', 'up')
+    """
+    require(
+        features is None or callable(features), f"features must be a function, got {features!r}"
+    )
+    if not isinstance(env_or_id, str):
+        return _converted(env_or_id, discount, features)
+    env = _make(env_or_id)
+    try:
+        return _converted(env, discount, features)
+    finally:
+        env.close()
+
+
+def _make(name: str) -> Any:
+    try:
+        import gymnasium
+    except ImportError as error:
+        raise MissingExtraError("gymnasium", "gym") from error
+    try:
+        return gymnasium.make(name)
+    except (gymnasium.error.Error, ImportError) as error:
+        raise InvalidInputError(f"env_or_id: gymnasium cannot make {name!r}: {error}") from error
+
+
+def _converted(env: Any, discount: float, features: FeatureFunction | None) -> MDP:
+    base = getattr(env, "unwrapped", env)
+    table, known = read_table(base), about(base)
+    columns = known.features(table) if features is None else _asked(features, table)
+    named = {"reward": table.expected(table.rewards), **columns}
+    phi = np.column_stack(list(named.values()))
+    start = getattr(base, "initial_state_distrib", None)
+    start = np.full(table.n_states, 1.0 / table.n_states) if start is None else np.array(start)
+    require(
+        start.shape == (table.n_states,),
+        f"initial_state_distrib must have shape ({table.n_states},), got {start.shape}",
+    )
+    states, actions, names = table.states, table.actions, known.state_names
+    targets, pairs, probabilities = table.targets, table.pairs, table.probabilities
+    n_states = table.n_states
+    if table.ended.any():
+        end, n_states = n_states, n_states + 1
+        targets = np.append(np.where(table.ended, end, targets), end)
+        pairs, probabilities = np.append(pairs, len(states)), np.append(probabilities, 1.0)
+        states, actions = np.append(states, end), np.append(actions, actions.min())
+        phi, start = np.vstack([phi, np.zeros(phi.shape[1])]), np.append(start, 0.0)
+        names = [*(names or map(str, range(end))), "end"]
+    return MDP.from_pairs(
+        states,
+        actions,
+        sp.csr_array((probabilities, (pairs, targets)), shape=(len(states), n_states)),
+        phi,
+        discount=discount,
+        start=start,
+        state_names=names,
+        action_names=known.action_names,
+        feature_names=named,
+    )
+
+
+def _asked(features: FeatureFunction, table: Table) -> dict[str, Floats]:
+    """Columns [P] of the user's own features, by name."""
+    n_pairs, length = len(table.states), None
+    columns: dict[str, Floats] = {}
+    for pair, (state, action) in enumerate(zip(table.states, table.actions, strict=True)):
+        given: Any = features(int(state), int(action))
+        place = f"features({state}, {action})"
+        if not isinstance(given, Mapping):
+            vector = np.asarray(given)
+            length = len(vector) if vector.ndim == 1 and length is None else length
+            require(
+                vector.ndim == 1 and len(vector) == length,
+                f"{place} must be a dict or a vector"
+                f"{'' if length is None else f' of length {length}'}, got {given!r}",
+            )
+            given = {f"feature {i}": value for i, value in enumerate(vector)}
+        for name, value in given.items():
+            require(
+                isinstance(name, str) and name != "reward",
+                f"{place}: a name must be a string other than 'reward', got {name!r}",
+            )
+            require(
+                isinstance(value, (int, float, np.bool_, np.integer, np.floating))
+                and bool(np.isfinite(value)),
+                f"{place}: {name} must be a finite number, got {value!r}",
+            )
+            columns.setdefault(name, np.zeros(n_pairs))[pair] = value
+    return columns

@@ -1,0 +1,146 @@
+"""What can be told about Gymnasium's FrozenLake, CliffWalking and Taxi: names and features.
+
+In each of them the reward is a linear combination of the named features, so that a learner who has
+them all needs no access to the reward, and one who lacks some of them can go wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..checks import Floats
+from .table import Table
+
+LANDMARKS = ("red", "green", "yellow", "blue")
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known about an environment.
+
+    `features` gives columns [P] by name.
+    """
+
+    features: Callable[[Table], dict[str, Floats]]
+    state_names: list[str] | None = None
+    action_names: tuple[str, ...] | None = None
+
+
+def about(base: Any) -> About:
+    """What is known about this unwrapped environment, perhaps nothing."""
+    known = {
+        "FrozenLakeEnv": _frozen_lake,
+        "CliffWalkingEnv": _cliff_walking,
+        "TaxiEnv": _taxi,
+    }
+    for ancestor in type(base).__mro__:
+        if ancestor.__module__.startswith("gymnasium.") and ancestor.__name__ in known:
+            return known[ancestor.__name__](base)
+    return About(lambda _: {})
+
+
+def _frozen_lake(base: Any) -> About:
+    """reward = ⟨its reward_schedule, (goal, hole, ice)⟩."""
+    tiles = np.asarray(base.desc).astype(str)
+    moves = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
+
+    def features(table: Table) -> dict[str, Floats]:
+        flat = tiles.ravel()
+        playing = ~np.isin(flat, ["G", "H"])
+        goes_on, entered = playing[table.sources], flat[table.targets]
+        aimed = np.where(playing[table.states], _aimed(tiles, moves, table), "over")
+        holes = sum((_neighbours(tiles, move) == "H").astype(float) for move in moves.values())
+        return {
+            "goal": table.expected(goes_on & (entered == "G")),
+            "hole": table.expected(goes_on & (entered == "H")),
+            "ice": table.expected(goes_on & ~np.isin(entered, ["G", "H"])),
+            "step": playing[table.states].astype(float),
+            "goal ahead": (aimed == "G").astype(float),
+            "hole ahead": (aimed == "H").astype(float),
+            "edge ahead": (aimed == "").astype(float),
+            "holes near": np.where(playing, np.ravel(holes), 0.0)[table.states],
+        }
+
+    return About(features, _cells(tiles.shape), tuple(moves))
+
+
+def _cliff_walking(base: Any) -> About:
+    """reward = −step − 99 fall."""
+    tiles = np.full(base.shape, "ground", dtype="<U6")
+    tiles[-1, 1:-1] = "cliff"
+    tiles[-1, -1] = "goal"
+    moves = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
+
+    def features(table: Table) -> dict[str, Floats]:
+        aimed = _aimed(tiles, moves, table)
+        return {
+            "step": np.ones(len(table.states)),
+            # A fall leads back to the start, as some steps do; only its reward tells.
+            "fall": table.expected(table.rewards == -100),
+            "goal": table.expected(table.ended),
+            "cliff ahead": (aimed == "cliff").astype(float),
+            "edge ahead": (aimed == "").astype(float),
+        }
+
+    return About(features, _cells(tiles.shape), tuple(moves))
+
+
+def _taxi(base: Any) -> About:
+    """reward = −step + 21 delivery − 9 illegal pickup − 9 illegal dropoff."""
+    row, column, passenger, destination = np.unravel_index(np.arange(500), (5, 5, 5, 4))
+    place = row * 5 + column
+    landmarks = np.array([r * 5 + c for r, c in base.locs])
+    aboard = passenger == 4
+    at_passenger = ~aboard & (place == landmarks[np.minimum(passenger, 3)])
+    at_destination = place == landmarks[destination]
+    moves = ("south", "north", "east", "west", "pickup", "dropoff")
+
+    def features(table: Table) -> dict[str, Floats]:
+        state, action = table.states, table.actions
+        dropoff = (action == 5) & aboard[state]
+        stopped = dropoff & np.isin(place, landmarks)[state]
+        events = {
+            "step": np.ones(len(state), dtype=bool),
+            "delivery": dropoff & at_destination[state],
+            "wrong stop": stopped & ~at_destination[state],
+            "illegal pickup": (action == 4) & ~at_passenger[state],
+            "illegal dropoff": (action == 5) & ~stopped,
+            "passenger aboard": aboard[state],
+            "at passenger": at_passenger[state],
+            "at destination": at_destination[state],
+        }
+        for number, colour in enumerate(LANDMARKS):
+            events[f"passenger at {colour}"] = (passenger == number)[state]
+        for number, colour in enumerate(LANDMARKS):
+            events[f"destination {colour}"] = (destination == number)[state]
+        bump = table.expected(table.targets == table.sources) * (action < 4)
+        return {**{name: event.astype(float) for name, event in events.items()}, "bump": bump}
+
+    where = [*(f"at {colour}" for colour in LANDMARKS), "aboard"]
+    names = [
+        f"taxi at row {r}, column {c}; passenger {where[p]}; to {LANDMARKS[d]}"
+        for r, c, p, d in zip(row, column, passenger, destination, strict=True)
+    ]
+    return About(features, names, moves)
+
+
+def _cells(shape: tuple[int, ...]) -> list[str]:
+    return [f"row {row}, column {column}" for row, column in np.ndindex(*shape)]
+
+
+def _neighbours(tiles: Any, move: tuple[int, int]) -> Any:
+    """The tile that `move` aims at from each cell, "" beyond the edge."""
+    down, right = move
+    rows, columns = tiles.shape
+    padded = np.pad(tiles, 1, constant_values="")
+    return padded[1 + down : 1 + down + rows, 1 + right : 1 + right + columns]
+
+
+def _aimed(tiles: Any, moves: dict[str, tuple[int, int]], table: Table) -> Any:
+    """[P], the tile that each pair's action aims at, whatever may come of it."""
+    ahead = np.stack([_neighbours(tiles, move).ravel() for move in moves.values()])
+    return ahead[table.actions, table.states]
