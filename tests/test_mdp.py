@@ -23,21 +23,20 @@ FEATURES = np.array([[1.0, 0.0, 2.0], [0.5, -1.0, 0.0]])
 
 def arrays(**changes: Any) -> ti.MDP:
     """`MDP.from_arrays` of the two states, with some arguments changed."""
-    arguments = {"transitions": TABLE, "features": FEATURES, "discount": 0.9} | changes
-    return ti.MDP.from_arrays(arguments.pop("transitions"), arguments.pop("features"), **arguments)
+    arguments: Any = {"transitions": TABLE, "features": FEATURES, "discount": 0.9}
+    return ti.MDP.from_arrays(**(arguments | changes))
 
 
 def pairs(**changes: Any) -> ti.MDP:
     """`MDP.from_pairs` of the same, with some arguments changed."""
-    arguments = {
+    arguments: Any = {
         "states": [0, 0, 1, 1],
         "actions": [0, 1, 0, 1],
         "transitions": TABLE.reshape(4, 2),
         "features": FEATURES,
         "discount": 0.9,
-    } | changes
-    names = ("states", "actions", "transitions", "features")
-    return ti.MDP.from_pairs(*(arguments.pop(name) for name in names), **arguments)
+    }
+    return ti.MDP.from_pairs(**(arguments | changes))
 
 
 def table(state: int, action: int, *row: float) -> np.ndarray:
@@ -46,9 +45,9 @@ def table(state: int, action: int, *row: float) -> np.ndarray:
     return changed
 
 
-def bad_columns(columns: int, column: int) -> sp.csr_array:
-    """A sparse array [2, columns] with an entry in a column that does not exist."""
-    matrix = sp.csr_array((np.ones(2), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, columns))
+def bad_columns(rows: int, columns: int, column: int) -> sp.csr_array:
+    """A sparse array of that shape with an entry in a column that does not exist."""
+    matrix = sp.csr_array(np.eye(rows, columns) + np.eye(rows, columns, k=-columns))
     matrix.indices[1] = column
     return matrix
 
@@ -167,8 +166,8 @@ REFUSED_ARRAYS: list[tuple[dict[str, Any], str]] = [
         {"features": sp.csr_array(([1e308, 1e308], [1, 1], [0, 0, 2]), shape=(2, 2))},
         "features must be finite, got inf at index (1, 1)",
     ),
-    ({"features": bad_columns(3, 3)}, "features must have columns in 0 … 2, got 3 at index 1"),
-    ({"features": bad_columns(3, -1)}, "features must have columns in 0 … 2, got -1 at index 1"),
+    ({"features": bad_columns(2, 3, 3)}, "features must have columns in 0 … 2, got 3 at index 1"),
+    ({"features": bad_columns(2, 3, -1)}, "features must have columns in 0 … 2, got -1 at index 1"),
     # names
     ({"state_names": ["a"]}, "state_names must have 2 entries, got 1"),
     ({"state_names": "ab"}, "state_names must be a sequence of names, got one string"),
@@ -225,7 +224,7 @@ REFUSED_PAIRS: list[tuple[dict[str, Any], str]] = [
     ({"transitions": np.ones(4)}, "transitions must have shape [P, S], got (4,)"),
     ({"transitions": TABLE}, "transitions must have shape [P, S], got (2, 2, 2)"),
     (
-        {"transitions": sp.vstack([bad_columns(2, 7), sp.eye_array(2)], format="csr")},
+        {"transitions": bad_columns(4, 2, 7)},
         "transitions must have columns in 0 … 1, got 7 at index 1 of its indices",
     ),
     (

@@ -171,10 +171,8 @@ def check_columns(name: str, rows: sp.csr_array) -> None:
 
 
 def checked_features(features: Any, dynamics: Dynamics) -> Floats | sp.csr_array:
-    if sp.issparse(features):
-        phi: Any = sp.csr_array(features, dtype=float)
-    else:
-        phi = unshared(np.asarray(features, dtype=float))
+    sparse = bool(sp.issparse(features))
+    phi: Any = sp.csr_array(features, dtype=float) if sparse else np.asarray(features, dtype=float)
     allowed = (dynamics.n_states, dynamics.n_pairs)
     require(
         phi.ndim == 2 and phi.shape[0] in allowed,
@@ -185,7 +183,7 @@ def checked_features(features: Any, dynamics: Dynamics) -> Floats | sp.csr_array
         if not np.isfinite(phi).all():
             bad = np.argwhere(~np.isfinite(phi))
             require(False, f"features must be finite, got {at(phi, bad)}")
-        return frozen(phi)
+        return frozen(unshared(phi))
     check_columns("features", phi)
     if not phi.has_canonical_format:
         phi = phi.copy()

@@ -36,7 +36,7 @@ def occupancy(mdp: MDP, policy: Policy) -> Floats:
     >>> import teachirl as ti
     >>> mdp = ti.worlds.chain(5)
     >>> x = ti.occupancy(mdp, ti.Policy.uniform(mdp))
-    >>> x.shape, round(x.sum(), 9)
+    >>> x.shape, float(round(x.sum(), 9))
     ((8,), 10.0)
     """
     visits = state_occupancy(mdp, policy)
@@ -75,7 +75,7 @@ def feature_expectations(mdp: MDP, policy: Policy) -> Floats:
     >>> import teachirl as ti
     >>> mdp = ti.worlds.chain(5)
     >>> ti.feature_expectations(mdp, ti.Policy.uniform(mdp)).round(4)
-    array([1.1976, 2.2173, 3.1702, 2.2173, 1.1976])
+    array([1.3132, 2.4737, 2.4263, 2.4737, 1.3132])
     """
     visits = occupancy(mdp, policy) if mdp.features_per_pair else state_occupancy(mdp, policy)
     return np.asarray(mdp.features.T @ visits)

@@ -133,7 +133,7 @@ def optimal_policy(
     >>> [mdp.dynamics.action_name(a) for a in plan.policy.actions]
     ['right', 'right', 'right', 'right', 'left']
     >>> print(f"{plan.value:.4f}", plan.upper - plan.lower < 1e-8)
-    12.4088 True
+    12.4086 True
     """
     w = mdp.checked_weights(weights)
     require(w.ndim == 1, f"weights must have shape ({mdp.n_features},), got {w.shape}")

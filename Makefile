@@ -1,0 +1,37 @@
+# `make demo` and `make test` need Python 3.11 or newer and make; the rest is set up in .venv.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PEERS := $(VENV)/.peers
+
+.PHONY: demo test lint types bench clean
+
+demo: $(READY)
+	$(BIN)/python examples/figure_1.py
+
+test: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+bench: $(PEERS)
+	$(BIN)/python benchmarks/planning.py
+
+$(READY): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+$(PEERS): $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[peers]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
