@@ -47,8 +47,7 @@ def every_deterministic(mdp: ti.MDP) -> list[Behaviour]:
     """All policies that take one action in each cell: 1 · 2 · 2 · 2 · 1 of them."""
     dynamics = mdp.dynamics
     choices = [
-        dynamics.actions[dynamics.offsets[s] : dynamics.offsets[s + 1]]
-        for s in range(mdp.n_states)
+        dynamics.actions[dynamics.offsets[s] : dynamics.offsets[s + 1]] for s in range(mdp.n_states)
     ]
     return [
         behaviour(mdp, "", tuple(int(a) for a in actions))
@@ -90,8 +89,8 @@ def tell(mdp: ti.MDP, shown: list[Behaviour], everyone: list[Behaviour]) -> None
     best, middle = (worst[b.name] for b in shown[:2])
     print(
         f"\nDemonstrate the best policy ({shown[0].reward:+.4f}) and she may learn one that earns "
-        f"{best:+.4f}.\nDemonstrate π₀, which earns less ({shown[1].reward:+.4f}), and the worst she "
-        f"can learn earns {middle:+.4f}:\nfor this learner the better lesson is not the better "
+        f"{best:+.4f}.\nDemonstrate π₀, which earns less ({shown[1].reward:+.4f}), and the worst "
+        f"she can learn earns {middle:+.4f}:\nfor this learner the better lesson is not the better "
         "policy. Or tell her of another cell."
     )
 

@@ -63,6 +63,20 @@ def test_bounds_bracket_the_exact_optimum(data):
         assert plan.upper - plan.lower <= 1e-13 / (1 - mdp.discount) * size
 
 
+@pytest.mark.parametrize("slip", [0.0, 0.1, 0.3, 1 / 3, 0.7])
+@pytest.mark.parametrize("gamma", [0.5, 0.9, 0.999])
+def test_bounds_bracket_the_exact_optimum_of_compact_layouts(gamma, slip):
+    mdp = ti.worlds.gridworld(3, 1, gamma, slip)
+    assert isinstance(mdp.dynamics.layout, kernels.Table)
+    for trial in range(3):
+        w = np.random.default_rng([1, trial]).normal(size=9)
+        for tolerance in (1e-10, 0.0):
+            plan = ti.optimal_policy(mdp, w, tolerance=tolerance)
+            optimum, reached = exact_optimum(mdp, w), exact_value(mdp, plan.policy, w)
+            assert exact(plan.lower) <= reached <= optimum <= exact(plan.upper)
+        assert plan.upper - plan.lower <= 1e-12 / (1 - gamma) ** 2
+
+
 @settings(max_examples=60)
 @given(st.data())
 def test_worst_policy_brackets_the_exact_minimum(data):

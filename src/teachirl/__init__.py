@@ -16,7 +16,8 @@ from .planning import (
 )
 from .policy import Policy
 from .sampling import sample_trajectories
-from .trajectories import Trajectories, read_trajectories, write_trajectories
+from .trajectories import Trajectories
+from .trajectory_files import read_trajectories, write_trajectories
 
 __version__ = "0.1.0"
 

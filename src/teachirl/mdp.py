@@ -243,7 +243,8 @@ class MDP:
         ----------
         states, actions : int arrays [P], what each pair is
         transitions : array or sparse array [P, S]
-        features : [S, k] per state, or [P, k] per pair in the order of `states`
+        features : [S, k] per state, or [P, k] per pair in the order of `states`; if there are as
+            many pairs as states, per state
         """
         table: Any = (
             transitions if sp.issparse(transitions) else np.asarray(transitions, dtype=float)

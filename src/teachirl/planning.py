@@ -250,7 +250,7 @@ def _plan(
         v = np.full(mdp.n_states, 0.5 * (least + most) / (1.0 - gamma))
     else:
         largest = max(largest, float(np.abs(v).max()))
-    backup_error = (_longest_row(mdp) + 8) * _EPS * largest
+    backup_error = kernels.rounding_of(layout) * 2.0 * largest
     norms = math.sqrt(float(weights @ weights)) * mdp.largest_feature
     reward_error = (mdp.n_features + 1) * _EPS * norms
     slack = (backup_error + reward_error) / (1.0 - gamma)
@@ -305,12 +305,6 @@ def _reward_for(mdp: MDP, rewards: Floats) -> Reward:
 
 def _choice_type(mdp: MDP) -> type[np.uint8] | type[np.uint32]:
     return np.uint8 if mdp.n_actions <= 256 else np.uint32
-
-
-def _longest_row(mdp: MDP) -> int:
-    """The most successors that any pair has: what the rounding of a backup grows with."""
-    layout = mdp.dynamics.layout
-    return 2 * len(layout.unroll) if isinstance(layout, Table) else layout.longest
 
 
 def _certain_rounds(gamma: float, target: float, error: float) -> int:

@@ -30,6 +30,12 @@ class Policy:
     pairs: Ints | None = None
     weights: Floats | None = None
 
+    def __post_init__(self) -> None:
+        require(
+            (self.pairs is None) != (self.weights is None),
+            "a policy needs either pairs or weights, and not both",
+        )
+
     @staticmethod
     def deterministic(mdp: MDP, actions: ArrayLike) -> Policy:
         """The policy that takes ``actions[s]`` in state s.

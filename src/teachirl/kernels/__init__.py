@@ -4,7 +4,17 @@ Index arrays are unsigned: a signed index costs Numba a test for "counted from t
 access. The first call of a kernel compiles it; the result is kept on disk.
 """
 
-from .layouts import Layout, PairReward, Reward, Sparse, StateReward, Table, layout_of, padded_pairs
+from .layouts import (
+    Layout,
+    PairReward,
+    Reward,
+    Sparse,
+    StateReward,
+    Table,
+    layout_of,
+    padded_pairs,
+    rounding_of,
+)
 from .linear import Flow, push, solve_flow, sweep_flow
 from .sweeps import LANES, PAIRS_OF_SWEEPS, break_ties, solve, sweep_lanes
 
@@ -22,6 +32,7 @@ __all__ = [
     "layout_of",
     "padded_pairs",
     "push",
+    "rounding_of",
     "solve",
     "solve_flow",
     "sweep_flow",

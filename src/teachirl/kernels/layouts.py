@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..mdp import Dynamics
 
 WIDTHS = (4, 8, 16)  # actions a table may have; fewer are padded
+SLIP_TOLERANCE = 1e-15  # by how much a probability may miss the mixture that it is taken for
 
 compiled: Any = njit(cache=True, error_model="numpy")
 
@@ -89,6 +90,15 @@ def sparse_layout(dynamics: Dynamics) -> Sparse:
     return Sparse(dynamics.offsets.view(np.uint64), indptr, indices, rows.data, longest)
 
 
+def rounding_of(layout: Layout) -> float:
+    """What a backup may be off by, relative to the largest reward plus the largest value."""
+    eps = float(np.finfo(float).eps)
+    if isinstance(layout, Sparse):
+        return (layout.longest + 8) * eps
+    width = len(layout.unroll)
+    return (2 * width + 8) * eps + (width * SLIP_TOLERANCE if layout.own < 1.0 else 0.0)
+
+
 def padded_pairs(dynamics: Dynamics, width: int) -> NDArray[np.int64]:
     """int array [S, width]: the pairs of each state, the last repeated where there are fewer."""
     if dynamics.n_pairs == dynamics.n_states * width:
@@ -143,10 +153,10 @@ def find_slip(indptr, indices, data, n_states, width):
                     if indices[j] == seen[i]:
                         entry = data[j]
                 rest = entry - (1.0 - own) * mean[i]
-                if abs(rest - own) <= 1e-14:
+                if abs(rest - own) <= SLIP_TOLERANCE:
                     successors[s, p - s * width] = seen[i]
                     found += 1
-                elif abs(rest) > 1e-14:
+                elif abs(rest) > SLIP_TOLERANCE:
                     return successors, 0.0
             if found != 1:
                 return successors, 0.0
