@@ -55,9 +55,9 @@ class Rules:
     accuracy: float = 1e-8
     tightenings: int = 5
     seconds_limit: float = 60.0
-    rounds: int = 15
+    rounds: int = 12
     turn: float = 0.05
-    budget: float = 5.0
+    budget: float = 4.0
 
 
 @dataclass(frozen=True)
@@ -269,13 +269,30 @@ def duration(seconds: float) -> str:
     return f"{value:.0f} {unit}" if value >= 100.0 else f"{value:.3g} {unit}"
 
 
+def ratio(score: Score, ours: Score, rules: Rules) -> float | None:
+    """How many times ours; none unless both are accurate."""
+    for one in (score, ours):
+        if one.seconds is None or one.error is None or one.error > rules.accuracy:
+            return None
+    return score.seconds / ours.seconds  # type: ignore[operator]  # neither is None here
+
+
+def times(ratio: float) -> str:
+    """
+    >>> times(0.2345), times(1004.2)
+    ('×0.234', '×1004')
+    """
+    return f"×{ratio:.0f}" if ratio >= 100.0 else f"×{ratio:.3g}"
+
+
 def cell(score: Score, ours: Score, rules: Rules, per: int = 1) -> str:
     """Time, ratio to ours and error of a score, for a table; times are divided by `per`."""
     if score.seconds is None or score.error is None:
         return f"– ({score.note})"
     parts = [duration(score.seconds / per)]
-    if score is not ours and ours.seconds is not None:
-        parts.append(f"×{score.seconds / ours.seconds:.3g}")
+    relative = ratio(score, ours, rules)
+    if score is not ours and relative is not None:
+        parts.append(times(relative))
     flag = "" if score.error <= rules.accuracy else " INACCURATE"
     return ", ".join([*parts, f"{score.error:.0e}{flag}"])
 

@@ -53,11 +53,11 @@ def plain_numpy(mdp: MDP, rewards: Floats) -> Solve:
         r, transitions = r[order], transitions[order]
 
         def best(q: Floats) -> Floats:
-            return q.reshape(n_actions, n_states).max(axis=0)
+            return np.asarray(q.reshape(n_actions, n_states).max(axis=0))
     else:
 
         def best(q: Floats) -> Floats:
-            return np.maximum.reduceat(q, dynamics.offsets[:-1])
+            return np.asarray(np.maximum.reduceat(q, dynamics.offsets[:-1]))
 
     def solve(epsilon: float) -> Floats:
         v = np.zeros(n_states)
@@ -71,7 +71,7 @@ def plain_numpy(mdp: MDP, rewards: Floats) -> Solve:
             if gamma * (high - low) / (1.0 - gamma) < epsilon:
                 break
             v = backed_up
-        return backed_up + 0.5 * gamma * (low + high) / (1.0 - gamma)
+        return np.asarray(backed_up + 0.5 * gamma * (low + high) / (1.0 - gamma))
 
     return solve
 
@@ -94,7 +94,7 @@ def quantecon(mdp: MDP, rewards: Floats) -> Solve:
         result = ddp.solve(
             method="modified_policy_iteration", epsilon=epsilon, max_iter=MAX_ITERATIONS
         )
-        return result.v
+        return np.asarray(result.v)
 
     return solve
 
@@ -102,8 +102,8 @@ def quantecon(mdp: MDP, rewards: Floats) -> Solve:
 def mdpsolver(mdp: MDP, rewards: Floats) -> Solve:
     """mdpsolver's modified policy iteration, Gauss–Seidel, twenty sweeps an evaluation.
 
-    Of its settings this was the fastest on most grids. Its threads are off: they wait by spinning,
-    and a second process on the machine makes them ten times slower.
+    Of its settings this was the fastest on most grids. Its threads are off: on two cores they did
+    not help, and as they wait by spinning they cost up to tenfold when something else was running.
     """
     from mdpsolver import model
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import functools
 import gc
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ import peers
 import teachirl as ti
 from harness import (
     Contestant,
+    Prepare,
     Progress,
     Rules,
     Score,
@@ -32,9 +32,12 @@ from harness import (
     in_fresh_process,
     machine,
     race,
+    ratio,
     table,
+    times,
     write_csv,
 )
+from memory import memory_of_a_million_states
 
 Floats = NDArray[np.float64]
 
@@ -85,11 +88,12 @@ class Case:
     def weights(self, mdp: ti.MDP) -> Floats:
         """array [k], or [batch, k]; Taxi has a reward of its own."""
         if self.world == "taxi":
-            return np.eye(mdp.n_features)[mdp.feature_index("reward")]
+            return np.asarray(np.eye(mdp.n_features)[mdp.feature_index("reward")])
         rng = np.random.default_rng([0, self.number])
         shape = (self.batch, mdp.n_features) if self.batch else (mdp.n_features,)
-        w = rng.standard_normal(shape)
-        return np.asarray(w / np.linalg.norm(w, axis=-1, keepdims=True))
+        w: Floats = rng.standard_normal(shape)
+        w /= np.linalg.norm(w, axis=-1, keepdims=True)
+        return w
 
 
 def all_cases() -> list[Case]:
@@ -148,14 +152,14 @@ def peer_one_by_one(prepare: peers.Prepare, case: Case) -> Callable[[float], lis
     return lambda epsilon: [solve(epsilon) for solve in solves]
 
 
-SINGLE = {
+SINGLE: dict[str, Prepare] = {
     OURS: ours,
     "QuantEcon": functools.partial(peer, peers.quantecon),
     "mdpsolver": functools.partial(peer, peers.mdpsolver),
     "numpy": functools.partial(peer, peers.plain_numpy),
     "Storm": functools.partial(peer, peers.storm),
 }
-BATCHED = {
+BATCHED: dict[str, Prepare] = {
     f"{OURS}, batched": ours_batched,
     f"{OURS}, one by one": ours_one_by_one,
     "QuantEcon": functools.partial(peer_one_by_one, peers.quantecon),
@@ -211,44 +215,6 @@ def _distance(reference: Floats, answer: Floats) -> float:
     return float(np.abs(answer - reference).max())
 
 
-def memory_of_a_million_states() -> dict[str, int]:
-    """Bytes of the arrays, and of the process while it builds and solves a 1000×1000 slip grid."""
-    small = ti.worlds.gridworld(4, slip=0.3)
-    ti.optimal_policy(small, np.arange(16.0))  # compiled code is not counted
-    gc.collect()
-    base = _resident("VmRSS")
-    _reset_peak()
-    mdp = ti.worlds.gridworld(1000, block=20, slip=0.3)
-    building = _resident("VmHWM") - base
-    _reset_peak()
-    held = _resident("VmRSS") - base
-    w = np.random.default_rng(0).standard_normal(mdp.n_features)
-    plan = ti.optimal_policy(mdp, w)
-    solving = _resident("VmHWM") - base
-    sparse = (mdp.dynamics.transitions, mdp.features)
-    arrays = [mdp.dynamics.offsets, mdp.dynamics.actions, mdp.dynamics.start]
-    arrays += [a for m in sparse for a in (m.data, m.indices, m.indptr)]  # type: ignore[union-attr]  # both are sparse
-    assert plan.values.shape == (mdp.n_states,)
-    return {
-        "arrays of the MDP": sum(array.nbytes for array in arrays),
-        "peak while building": building,
-        "held after building": held,
-        "peak while solving": solving,
-    }
-
-
-def _resident(field: str) -> int:
-    """VmRSS (now) or VmHWM (peak) in bytes; Linux only."""
-    found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    if found is None:
-        raise OSError(f"/proc/self/status has no {field}")
-    return 1024 * int(found[1])
-
-
-def _reset_peak() -> None:
-    Path("/proc/self/clear_refs").write_text("5")
-
-
 def single_report(scores: dict[Case, list[Score]], rules: Rules) -> str:
     rows = [
         [case.title, *(cell(score, line[0], rules) for score in line)]
@@ -260,12 +226,12 @@ def single_report(scores: dict[Case, list[Score]], rules: Rules) -> str:
             "Time, how many times ours, sup-norm error.",
             table(["case", *SINGLE], rows),
             "How many times ours, smallest to largest:",
-            table(["cases", *list(SINGLE)[1:]], ratios(scores)),
+            table(["cases", *list(SINGLE)[1:]], ratios(scores, rules)),
         ]
     )
 
 
-def ratios(scores: dict[Case, list[Score]]) -> list[list[str]]:
+def ratios(scores: dict[Case, list[Score]], rules: Rules) -> list[list[str]]:
     kinds: dict[str, Callable[[Case], bool]] = {
         "grids, slip 0": lambda case: case.world == "grid" and case.slip == 0.0,
         "grids, slip 0.3": lambda case: case.world == "grid" and case.slip > 0.0,
@@ -275,18 +241,21 @@ def ratios(scores: dict[Case, list[Score]]) -> list[list[str]]:
     rows = []
     for kind, belongs in kinds.items():
         lines = [line for case, line in scores.items() if belongs(case)]
-        if not lines:
-            continue
-        row = [kind]
-        for place in range(1, len(SINGLE)):
-            found = [
-                line[place].seconds / line[0].seconds
-                for line in lines
-                if line[place].seconds and line[0].seconds
+        if lines:
+            columns = [
+                [ratio(line[i], line[0], rules) for line in lines] for i in range(len(SINGLE))
             ]
-            row.append(f"×{min(found):.3g} – ×{max(found):.3g}" if found else "–")
-        rows.append(row)
+            rows.append([kind, *map(_smallest_to_largest, columns[1:])])
     return rows
+
+
+def _smallest_to_largest(ratios: list[float | None]) -> str:
+    found = [value for value in ratios if value is not None]
+    without = f" ({len(ratios) - len(found)} without)" if len(found) < len(ratios) else ""
+    if not found:
+        return "–"
+    ends = dict.fromkeys(times(value) for value in (min(found), max(found)))
+    return " – ".join(ends) + without
 
 
 def batched_report(scores: dict[Case, list[Score]], rules: Rules) -> str:
@@ -320,14 +289,14 @@ def memory_report(memory: dict[str, int]) -> str:
 CSV_HEADER = "table", "case", "contestant", "seconds", "ratio", "error", "epsilon", "runs", "note"
 
 
-def csv_rows(scores: dict[Case, list[Score]]) -> list[list[object]]:
+def csv_rows(scores: dict[Case, list[Score]], rules: Rules) -> list[list[object]]:
     return [
         [
             "batched" if case.batch else "single",
             case.title,
             score.contestant,
             None if score.seconds is None else score.seconds / max(case.batch, 1),
-            score.seconds / line[0].seconds if score.seconds and line[0].seconds else None,
+            ratio(score, line[0], rules),
             score.error,
             score.epsilon,
             score.runs,
@@ -355,13 +324,15 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
         parser.error(f"--cases: there is no {', '.join(unknown)}; there are {', '.join(groups)}")
     if not options.seconds_limit > 0:
         parser.error(f"--seconds-limit must be positive, got {options.seconds_limit:g}")
+    if options.csv is not None and not options.csv.parent.is_dir():
+        parser.error(f"--csv: there is no folder {options.csv.parent}")
     options.chosen = chosen
     return options
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = parsed(arguments)
-    rules = Rules(seconds_limit=options.seconds_limit, rounds=5 if options.quick else 15)
+    rules = Rules(seconds_limit=options.seconds_limit, rounds=5 if options.quick else 12)
     cases = [case for case in all_cases() if case.group in options.chosen]
     with_memory = "memory" in options.chosen
     progress = Progress([case.expected_seconds for case in cases] + [15.0] * with_memory)
@@ -392,7 +363,7 @@ def main(arguments: list[str] | None = None) -> int:
     reports += [memory_report(memory)] if memory else []
     print("\n\n".join([*reports, machine(PACKAGES)]))
     if options.csv is not None:
-        write_csv(options.csv, CSV_HEADER, csv_rows(single | batched))
+        write_csv(options.csv, CSV_HEADER, csv_rows(single | batched, rules))
     return status
 
 

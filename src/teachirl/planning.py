@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from . import kernels
 from .checks import Floats, frozen
 from .errors import require
-from .kernels import LANES, PAIRS_OF_SWEEPS, PairReward, Reward, StateReward, Table
+from .kernels import LANES, PairReward, Reward, StateReward, Table
 from .mdp import MDP
 from .occupancies import feature_expectations
 from .policy import Policy
@@ -313,7 +313,7 @@ def _certain_rounds(gamma: float, target: float, error: float) -> int:
         return 1
     wanted = target * (1.0 - gamma) / (4.0 * gamma)
     sweeps = math.log(min(wanted / max(error, wanted), 1.0)) / math.log(gamma)
-    return math.ceil(sweeps / (2 * PAIRS_OF_SWEEPS)) + 2
+    return math.ceil(sweeps) + 3  # every round backs up each state at least once
 
 
 __all__ = [

@@ -16,11 +16,10 @@ from .layouts import (
     rounding_of,
 )
 from .linear import Flow, push, solve_flow, sweep_flow
-from .sweeps import LANES, PAIRS_OF_SWEEPS, break_ties, solve, sweep_lanes
+from .sweeps import LANES, break_ties, solve, sweep_lanes
 
 __all__ = [
     "LANES",
-    "PAIRS_OF_SWEEPS",
     "Flow",
     "Layout",
     "PairReward",

@@ -183,6 +183,10 @@ def is_deterministic(layout):
     """Whether every pair has one successor."""
 
 
+def is_table(layout):
+    """Whether the layout is a `Table`."""
+
+
 def is_a(kind: types.Type, cls: type) -> bool:
     return getattr(kind, "instance_class", None) is cls
 
@@ -289,3 +293,9 @@ def _is_deterministic(layout):
     if is_a(layout, Table):
         return lambda layout: layout.own == 1.0
     return lambda layout: False
+
+
+@overload(is_table)
+def _is_table(layout):
+    found = is_a(layout, Table)
+    return lambda layout: found

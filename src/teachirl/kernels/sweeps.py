@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import overload
 
-from .layouts import Table, bellman, compiled, drift, is_a, is_deterministic, pair_reward
+from .layouts import (
+    Table,
+    bellman,
+    compiled,
+    drift,
+    is_a,
+    is_deterministic,
+    is_table,
+    pair_reward,
+)
 from .linear import CHAINS, Following, bicgstab
 
 PAIRS_OF_SWEEPS = 3  # forward and backward, between two looks at the residual
@@ -108,17 +117,33 @@ def walk(layout, reward, v, choice, discount, path, state):
 
 
 @compiled
+def follow(layout, reward, v, backed_up, choice, discount, pairs):
+    """v ← T_π^m backed_up with m = 2·pairs + 1 and π = choice; backed_up is used up."""
+    n = np.uint64(v.size)
+    for step in range(2 * pairs + 1):
+        source, target = (backed_up, v) if step % 2 == 0 else (v, backed_up)
+        for s in range(np.uint64(0), n):
+            a = choice[s]
+            target[s] = pair_reward(layout, reward, s, a) + discount * drift(layout, source, s, a)
+
+
+@compiled
 def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
     """Sweep v until MacQueen's bounds on the optimal values are at most `target` apart.
 
     Where sweeping is slow (the discount is close to 1, and values have to settle) each round also
     evaluates the greedy policy: exactly in deterministic dynamics, by BiCGSTAB otherwise, kept only
     if it lowers the residual. So every round contracts, ties or not, and the loop ends.
+
+    In a world that mixes fast, errors soon differ by little between states, and what they have in
+    common does not matter to the bounds: there it is best to follow the greedy policy for a few
+    steps of plain value iteration. Whether it is such a world shows after a few rounds.
     Gives back the least and the largest of Tv − v, and the rounds used; backed_up is Tv.
     """
     steps = 2 * PAIRS_OF_SWEEPS + 1
     slow_rate = (0.8 if is_deterministic(layout) else 0.985) ** steps
     patience = 1 if is_deterministic(layout) else 5
+    mixing = not is_table(layout)
     n = v.size
     slow = 0
     previous = np.inf
@@ -129,10 +154,15 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
         spread = high - low
         if spread * discount / (1.0 - discount) <= target or done == rounds:
             break
-        if slow < patience:
+        if mixing and done >= 3 and spread > 0.6 * previous:
+            mixing = False
+        elif not mixing and slow < patience:
             slow = slow + 1 if spread > slow_rate * previous else 0
         stuck = slow >= patience
         previous = spread
+        if mixing:
+            follow(layout, reward, v, backed_up, choice, discount, min(done, 4))
+            continue
         if stuck and is_deterministic(layout):
             if path.size == 0:
                 path, state = np.empty(n, np.uint32), np.empty(n, np.uint8)
