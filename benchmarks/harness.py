@@ -321,7 +321,7 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]
 
 
 def machine(packages: Sequence[str]) -> str:
-    """Lines about the machine and the versions that were measured."""
+    """Lines about the machine, how busy it is now, and the versions that are measured."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -329,9 +329,7 @@ def machine(packages: Sequence[str]) -> str:
             if line.startswith("model name"):
                 model = line.split(":", 1)[1].strip()
                 break
-    load = (
-        f", load average {os.getloadavg()[0]:.1f} at the end" if hasattr(os, "getloadavg") else ""
-    )
+    load = f", load {os.getloadavg()[0]:.1f} before the run" if hasattr(os, "getloadavg") else ""
     versions = []
     for package in packages:
         try:

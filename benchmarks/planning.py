@@ -166,6 +166,10 @@ BATCHED: dict[str, Prepare] = {
 }
 
 
+class UnprovedError(Exception):
+    """A reference is not good enough to measure errors against."""
+
+
 def reference(case: Case, accuracy: float = 1e-10) -> Floats:
     """Optimal values [S], or [batch, S], proved by their Bellman residual to be right to that."""
     mdp = case.mdp()
@@ -186,7 +190,9 @@ def _proved(mdp: ti.MDP, weights: Floats, accuracy: float, title: str) -> Floats
         if proved <= accuracy:
             return values
         values = backed_up
-    raise SystemExit(f"{title}: the reference is only proved to {proved:.1e}, not to {accuracy:g}")
+    raise UnprovedError(
+        f"{title}: the reference is only proved to {proved:.1e}, not to {accuracy:g}"
+    )
 
 
 def run_cases(
@@ -332,6 +338,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
 
 def main(arguments: list[str] | None = None) -> int:
     options = parsed(arguments)
+    about_machine = machine(PACKAGES)
     rules = Rules(seconds_limit=options.seconds_limit, rounds=5 if options.quick else 12)
     cases = [case for case in all_cases() if case.group in options.chosen]
     with_memory = "memory" in options.chosen
@@ -353,7 +360,13 @@ def main(arguments: list[str] | None = None) -> int:
             progress.step("memory")
             memory = in_fresh_process(memory_of_a_million_states)
     except KeyboardInterrupt:
-        status = 130  # what was measured so far is still printed
+        status = 130  # what was measured so far is still printed, here and below
+    except UnprovedError as error:
+        status = 1
+        print(error, file=sys.stderr)
+    except OSError as error:
+        status = 1
+        print(f"memory could not be measured: {error}", file=sys.stderr)
     finally:
         for contestant in contestants:
             contestant.stop()
@@ -361,9 +374,9 @@ def main(arguments: list[str] | None = None) -> int:
     reports = [single_report(single, rules)] if single else []
     reports += [batched_report(batched, rules)] if batched else []
     reports += [memory_report(memory)] if memory else []
-    print("\n\n".join([*reports, machine(PACKAGES)]))
     if options.csv is not None:
         write_csv(options.csv, CSV_HEADER, csv_rows(single | batched, rules))
+    print("\n\n".join([*reports, about_machine]))
     return status
 
 

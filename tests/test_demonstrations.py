@@ -114,7 +114,7 @@ def slow_walk(mdp, policy, *, episodes, horizon, rng):
         while len(pairs) < horizon and not ended:
             first, last = dynamics.offsets[state], dynamics.offsets[state + 1]
             if policy.pairs is None:
-                pair = int(first) + pick(policy.weights[first:last])
+                pair = int(first) + pick(policy.chances[first:last])
             else:
                 pair = int(policy.pairs[state])
             pairs.append(pair)
@@ -158,9 +158,9 @@ def test_sampled_episodes_have_the_right_distribution():
     chances = np.array(
         [
             mdp.start[mdp.dynamics.pair_states[a]]
-            * policy.weights[a]
+            * policy.chances[a]
             * rows[a, mdp.dynamics.pair_states[b]]
-            * policy.weights[b]
+            * policy.chances[b]
             for a, b in itertools.product(range(mdp.n_pairs), repeat=2)
         ]
     )

@@ -57,11 +57,26 @@ NAN, INF = float("nan"), float("inf")
 
 REFUSED_ARRAYS: list[tuple[dict[str, Any], str]] = [
     # the shape of the transitions
-    ({"transitions": np.eye(2)}, "transitions must have shape [S, A, S], got (2, 2)"),
-    ({"transitions": np.ones((2, 1, 3))}, "transitions must have shape [S, A, S], got (2, 1, 3)"),
-    ({"transitions": np.ones((0, 1, 0))}, "transitions must have shape [S, A, S], got (0, 1, 0)"),
-    ({"transitions": np.ones((2, 0, 2))}, "transitions must have shape [S, A, S], got (2, 0, 2)"),
-    ({"transitions": []}, "transitions must have shape [S, A, S], got (0,)"),
+    (
+        {"transitions": np.eye(2)},
+        "transitions must have shape [S, A, S], state, action, next state, got (2, 2)",
+    ),
+    (
+        {"transitions": np.ones((2, 1, 3))},
+        "transitions must have shape [S, A, S], state, action, next state, got (2, 1, 3)",
+    ),
+    (
+        {"transitions": np.ones((0, 1, 0))},
+        "transitions must have shape [S, A, S], state, action, next state, got (0, 1, 0)",
+    ),
+    (
+        {"transitions": np.ones((2, 0, 2))},
+        "transitions must have shape [S, A, S], state, action, next state, got (2, 0, 2)",
+    ),
+    (
+        {"transitions": []},
+        "transitions must have shape [S, A, S], state, action, next state, got (0,)",
+    ),
     (
         {"transitions": [sp.eye_array(2), sp.eye_array(3)]},
         "transitions[1] must have shape (2, 2), got (3, 3)",
@@ -174,7 +189,7 @@ REFUSED_ARRAYS: list[tuple[dict[str, Any], str]] = [
     ({"state_names": ["a", "a"]}, "state_names must be distinct, got 'a' twice"),
     ({"state_names": ["a", 1]}, "state_names[1] must be a string, got 1"),
     ({"action_names": ["a", "a"]}, "action_names must be distinct, got 'a' twice"),
-    ({"action_names": ["a"]}, "actions must lie in 0 … 0, got 1 at index 1"),
+    ({"action_names": ["a"]}, "action_names must have 2 entries, got 1"),
     ({"action_names": ["a", None]}, "action_names[1] must be a string, got None"),
     ({"feature_names": ["a", "b"]}, "feature_names must have 3 entries, got 2"),
     ({"feature_names": ["b", "a", "b"]}, "feature_names must be distinct, got 'b' twice"),
@@ -287,13 +302,13 @@ def test_the_example_is_stored_as_pairs() -> None:
 
 
 def test_dense_sparse_and_pairs_are_the_same() -> None:
-    dense = arrays(action_names=["0", "1"])
+    dense = arrays()
     check_same(dense, arrays(transitions=TABLE.tolist(), features=FEATURES.tolist()))
     for kind in (sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, sp.lil_matrix):
         check_same(dense, arrays(transitions=[kind(STAY), kind(SWAP)]))
     check_same(dense, arrays(transitions=(sp.eye_array(2), sp.csr_array(SWAP))))
     for rows in (TABLE.reshape(4, 2), sp.csr_array(TABLE.reshape(4, 2))):
-        check_same(dense, pairs(transitions=rows, action_names=["0", "1"]))
+        check_same(dense, pairs(transitions=rows))
     check_same(pairs(), pairs(transitions=TABLE.reshape(4, 2).tolist(), n_states=2))
 
 

@@ -56,7 +56,7 @@ def test_bounds_bracket_the_exact_optimum(data):
     rewards = mdp.rewards(w)
     asked = tolerance * (rewards.max() - rewards.min()) / (1 - mdp.discount)
     if plan.status is ti.PlanStatus.OPTIMAL:
-        assert plan.upper - plan.lower <= asked
+        assert plan.upper - plan.lower <= asked or np.ptp(rewards) == 0
     else:
         assert plan.status is ti.PlanStatus.ROUNDING
         size = np.linalg.norm(w) * mdp.largest_feature / (1 - mdp.discount)
@@ -318,7 +318,9 @@ def test_relative_performance():
         ({"weights": [1, 2, np.nan, 4, 5]}, "weights must be finite, got nan at index 2"),
         ({"weights": [1e308] * 5}, "too large to plan with"),
         ({"weights": np.ones(5), "tolerance": -1}, "tolerance is a fraction"),
-        ({"weights": np.ones(5), "guess": np.ones(4)}, "guess must be 5 finite values"),
+        ({"weights": np.ones(5), "guess": np.ones(4)}, r"guess must have shape \(5,\), got \(4,\)"),
+        ({"weights": np.ones(5), "guess": [0, 0, np.inf, 0, 0]}, "got inf at index 2"),
+        ({"weights": ["a"] * 5}, "weights must be an array of real numbers"),
     ],
 )
 def test_wrong_arguments(arguments, message):
@@ -338,3 +340,117 @@ def test_a_million_states(slip):
     hopes = (mdp.dynamics.transitions @ plan.values).reshape(-1, 4)
     backed_up = mdp.rewards(w) + 0.9 * hopes.max(axis=1)
     assert np.abs(backed_up - plan.values).max() <= 1e-9 * np.abs(plan.values).max()
+
+
+def brackets(mdp, w, **options):
+    plan = ti.optimal_policy(mdp, w, **options)
+    optimum, reached = exact_optimum(mdp, w), exact_value(mdp, plan.policy, w)
+    return exact(plan.lower) <= reached <= optimum <= exact(plan.upper)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-6, 1e-9])
+def test_ties_made_by_rounding_do_not_keep_it_busy(gap):
+    """Staying earns so much that r + γv rounds to v: a tie that exact arithmetic does not have."""
+    rows = np.zeros((2, 3, 2))
+    rows[0, 0, 0] = rows[0, 1, 1] = rows[0, 2, 0] = 1
+    rows[1, :, 0] = 1
+    rewards = np.array([[[0.38], [0.58], [-0.2]], [[0.72], [-0.42], [-0.42]]])
+    mdp = ti.MDP.from_arrays(rows, rewards, discount=1 - gap)
+    for tolerance in (1e-3, 0.0):
+        plan = ti.optimal_policy(mdp, [1.0], tolerance=tolerance)
+        assert plan.rounds < 500
+        assert plan.status is not ti.PlanStatus.OUT_OF_ROUNDS
+        assert brackets(mdp, [1.0], tolerance=tolerance)
+    assert ti.optimal_policy(mdp, [1.0], tolerance=1e-3).policy.actions.tolist() == [1, 0]
+
+
+def test_a_cycle_too_long_for_its_tolerance_ends_as_rounding():
+    n = 20_000
+    rows = sp.csr_array((np.ones(n), (np.arange(n), (np.arange(n) + 1) % n)), shape=(n, n))
+    phi = np.full((n, 1), 0.1)
+    phi[0] = 0.2
+    mdp = ti.MDP.from_pairs(np.arange(n), np.zeros(n, int), rows, phi, discount=1 - 1 / n)
+    plan = ti.optimal_policy(mdp, [1.0], tolerance=0.0)
+    assert plan.status is ti.PlanStatus.ROUNDING
+    # Σ over starts of the geometric series: 0.1/(1 − γ), and a tenth more once a turn.
+    gamma = 1 - 1 / n
+    expected = 0.1 / (1 - gamma) + 0.1 / (n * (1 - gamma))
+    assert plan.lower <= expected * (1 + 1e-12)
+    assert plan.upper >= expected * (1 - 1e-12)
+
+
+def test_rows_that_are_nearly_a_slip_are_taken_as_they_are():
+    own = 1e-5
+    wrong = 0.9e-15 / own * np.array([1, 1, -1, -1])
+    rows = np.zeros((5, 4, 5))
+    for s in range(5):
+        for a in range(4):
+            rows[s, a, :4] = (1 - own) * (0.25 + (wrong if s else 0))
+            rows[s, a, a] += own
+    phi = [[1.0], [1.0], [-1.0], [-1.0], [0.0]]
+    start = [0, 0.25, 0.25, 0.25, 0.25]
+    mdp = ti.MDP.from_arrays(rows, phi, discount=0.9, start=start)
+    assert brackets(mdp, [1.0]) and brackets(mdp, [1.0], tolerance=0.0)
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-310, 1e-200, 1e-170, 1e100])
+def test_rewards_of_any_size(scale):
+    rows = np.full((2, 2, 2), 0.5)
+    for phi in ([[0.3, 0.1], [0.3, 0.1]], [[0.3, 0.1], [0.1, 0.2]]):
+        mdp = ti.MDP.from_arrays(rows, phi, discount=0.9)
+        assert brackets(mdp, [0.1 * scale, -0.3 * scale])
+        mdp = ti.MDP.from_arrays(rows, np.array(phi) * scale, discount=0.9)
+        assert brackets(mdp, [0.1, -0.3])
+        assert mdp.largest_feature == pytest.approx(scale * np.linalg.norm(phi, axis=1).max())
+
+
+def test_rewards_that_cancel():
+    mdp = ti.MDP.from_arrays(
+        np.full((2, 2, 2), 0.5), [[1e8 + 0.3, 1e8 - 0.7], [1e8 - 0.1, 1e8 + 0.9]], discount=0.9
+    )
+    assert brackets(mdp, [0.1, -0.1])
+
+
+@pytest.mark.parametrize("units", [60, -60])
+def test_a_start_and_rows_that_miss_one_by_rounding(units):
+    start = np.full(2, 0.5) * (1 + units * 2**-52)
+    mdp = ti.MDP.from_arrays(np.full((2, 17, 2), 0.5), [[1.0], [1.0]], discount=0.5, start=start)
+    for guess in ([-2.0, -2.0], [2.0, 2.0], [9.0, -9.0]):
+        assert brackets(mdp, [1.0], guess=guess)
+
+
+def test_wild_guesses_do_no_harm():
+    mdp = ti.worlds.gridworld(4, slip=0.3)
+    w = np.random.default_rng(0).normal(size=16)
+    plain = ti.optimal_policy(mdp, w)
+    for guess in (np.full(16, 1e300), np.where(np.arange(16) % 2, 1e308, -1e308)):
+        plan = ti.optimal_policy(mdp, w, guess=guess)
+        assert plan.status is ti.PlanStatus.OPTIMAL
+        assert abs(plan.value - plain.value) <= 1e-9
+    worst = ti.worst_policy(mdp, w)
+    assert ti.worst_policy(mdp, w, guess=worst.values).rounds <= 1
+    rows = np.stack([w, -w])
+    values = np.stack([plain.values, -worst.values])
+    assert all(plan.rounds <= 1 for plan in ti.optimal_policies(mdp, rows, guess=values))
+
+
+def test_a_constant_reward_is_optimal_at_once():
+    plan = ti.optimal_policy(ti.worlds.gridworld(4, slip=0.3), np.ones(16))
+    assert plan.status is ti.PlanStatus.OPTIMAL
+    assert plan.lower <= 10.0 <= plan.upper
+
+
+@pytest.mark.parametrize("rounds", [-1, 1.5, "many"])
+def test_wrong_rounds(rounds):
+    with pytest.raises(ti.InvalidInputError, match="max_rounds must be a whole number"):
+        ti.optimal_policy(ti.worlds.chain(5), np.ones(5), max_rounds=rounds)
+
+
+def test_a_world_is_no_mdp():
+    world = ti.worlds.driving()
+    with pytest.raises(
+        ti.InvalidInputError, match=r"mdp must be an MDP, got World; pass its \.mdp"
+    ):
+        ti.optimal_policy(world, world.weights)
+    with pytest.raises(ti.InvalidInputError, match="policy must be a Policy, got list"):
+        ti.feature_expectations(world.mdp, [0, 1])

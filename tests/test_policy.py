@@ -31,7 +31,7 @@ def test_a_deterministic_policy() -> None:
     policy = ti.Policy.deterministic(CHAIN, RIGHT)
     assert policy.is_deterministic
     assert policy.dynamics is CHAIN.dynamics
-    assert policy.weights is None
+    assert policy.chances is None
     assert policy.pairs is not None
     assert policy.pairs.tolist() == [0, 2, 4, 6, 7]
     assert policy.actions.tolist() == RIGHT
@@ -133,7 +133,7 @@ def test_policies_cannot_be_changed_and_callers_arrays_stay_theirs() -> None:
     table[...] = 0
     assert sure.actions.tolist() == RIGHT
     assert mixed.matrix().tolist() == matrix().tolist()
-    for array in (sure.pairs, mixed.weights, ti.Policy.uniform(CHAIN).weights):
+    for array in (sure.pairs, mixed.chances, ti.Policy.uniform(CHAIN).chances):
         assert array is not None
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0

@@ -270,7 +270,7 @@ HOSTILE: dict[str, tuple[Edit, str]] = {
     "version list": (put("teachirl_mdp", np.arange(9)), "teachirl_mdp: must have 2 entries, got 9"),
     "lost names": (
         drop("action_names", "action_names_ends"),
-        "member teachirl_mdp: 19 members announced, 17 found",
+        "member teachirl_mdp: 20 members announced, 18 found",
     ),
     "no start": (drop("start"), "member start is missing"),
     "no features": (
@@ -306,7 +306,7 @@ HOSTILE: dict[str, tuple[Edit, str]] = {
     ),
     "fortran": (
         lambda members: (
-            put("teachirl_mdp", np.array([1, 16]))(members),
+            put("teachirl_mdp", np.array([1, 17]))(members),
             drop(*(f"features_{part}" for part in storage.SPARSE))(members),
             put("features", header((4, 1), order=True) + bytes(32))(members),
         ),
@@ -314,7 +314,7 @@ HOSTILE: dict[str, tuple[Edit, str]] = {
     ),
     "endless and empty": (
         lambda members: (
-            put("teachirl_mdp", np.array([1, 16]))(members),
+            put("teachirl_mdp", np.array([1, 17]))(members),
             drop(*(f"features_{part}" for part in storage.SPARSE))(members),
             put("features", header((2**47, 0)))(members),
         ),

@@ -363,7 +363,7 @@ def test_policies_of_every_kind_are_drawn() -> None:
 def test_without_hypothesis_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     monkeypatch.delitem(sys.modules, "teachirl.testing")
-    with pytest.raises(ti.MissingExtraError, match=r"needs hypothesis: .*teachirl\[dev\]"):
+    with pytest.raises(ti.MissingExtraError, match=r"needs hypothesis: .*teachirl\[testing\]"):
         importlib.import_module("teachirl.testing")
 
 

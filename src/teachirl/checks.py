@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import require
+from .errors import InvalidInputError, require
 
 if TYPE_CHECKING:
     from .mdp import Dynamics
@@ -28,14 +28,30 @@ def frozen(array: A) -> A:
     return array
 
 
-def unshared(array: A) -> A:
-    """`array`, or a copy if someone else can still write to it."""
+def as_floats(name: str, values: Any) -> Floats:
+    """`values` as a float array, not necessarily a copy, or an error that names the argument."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "biuf":
+            return np.asarray(array, dtype=float)
+    except ValueError as error:  # rows of different lengths
+        raise InvalidInputError(f"{name} must be an array of numbers: {error}") from error
+    raise InvalidInputError(f"{name} must be an array of real numbers, got {array.dtype}")
+
+
+def held_elsewhere(array: NDArray[Any]) -> bool:
+    """Whether someone else may still write to the array."""
     holder: Any = array
     while isinstance(holder, np.ndarray):
         if holder.flags.writeable:
-            return array.copy()
+            return True
         holder = holder.base
-    return array
+    return False
+
+
+def unshared(array: A) -> A:
+    """`array`, or a copy if someone else can still write to it."""
+    return array.copy() if held_elsewhere(array) else array
 
 
 def is_sparse_sequence(transitions: object) -> bool:
@@ -65,12 +81,12 @@ def checked_indices(name: str, values: ArrayLike, limit: int) -> Ints:
         array.ndim == 1 and (array.size == 0 or array.dtype.kind in "iu"),
         f"{name} must be a one-dimensional array of integers, got {array.dtype} {array.shape}",
     )
-    array = array.astype(np.int64)
+    array = array.astype(np.int64, copy=False)
     outside = np.flatnonzero((array < 0) | (array >= limit))
     if len(outside):
         place = outside[0]
         require(False, f"{name} must lie in 0 … {limit - 1}, got {array[place]} at index {place}")
-    return array
+    return unshared(array)
 
 
 def checked_names(name: str, names: Iterable[str] | None, count: int | None) -> Names | None:
@@ -97,6 +113,8 @@ def checked_discount(discount: float) -> float:
         isinstance(discount, (int, float, np.floating)) and 0.0 < discount < 1.0,
         f"discount must lie strictly between 0 and 1, got {discount!r}",
     )
+    # Closer to 1, rows that miss 1 by rounding would make returns infinite.
+    require(discount <= 1.0 - 1e-12, f"discount must be at most 1 - 1e-12, got {discount!r}")
     return float(discount)
 
 
@@ -104,7 +122,7 @@ def checked_start(start: ArrayLike | None, n_states: int) -> Floats:
     require(n_states > 0, "an MDP needs at least one state, got none")
     if start is None:
         return frozen(np.full(n_states, 1.0 / n_states))
-    array = np.array(start, dtype=float)
+    array = np.array(as_floats("start", start))
     require(array.shape == (n_states,), f"start must have shape ({n_states},), got {array.shape}")
     bad = np.argwhere(~(array >= 0) | ~np.isfinite(array))
     require(len(bad) == 0, f"start must be non-negative and finite, got {at(array, bad)}")
@@ -125,7 +143,6 @@ def checked_transitions(rows: sp.csr_array, dynamics: Dynamics) -> sp.csr_array:
         state = dynamics.state_name(int(dynamics.pair_states[pair]))
         return f"state {state}, action {dynamics.action_name(int(dynamics.actions[pair]))}"
 
-    rows = sp.csr_array(rows, copy=True)  # what the caller holds stays as it is
     check_columns("transitions", rows)
     data = rows.data
     bad = np.flatnonzero(~(data >= 0) | ~np.isfinite(data))
@@ -137,8 +154,11 @@ def checked_transitions(rows: sp.csr_array, dynamics: Dynamics) -> sp.csr_array:
             f"transitions must be non-negative and finite: {place(pair)} goes to state {target} "
             f"with probability {data[bad[0]]}",
         )
-    rows.sum_duplicates()
-    if (rows.data == 0).any():
+    # What the caller holds stays as it is; who hands over frozen arrays saves the copy.
+    parts = (rows.data, rows.indices, rows.indptr)
+    if not rows.has_canonical_format or (data == 0).any() or any(map(held_elsewhere, parts)):
+        rows = rows.copy()
+        rows.sum_duplicates()
         rows.eliminate_zeros()
     sums = rows @ np.ones(rows.shape[1])
     error = np.abs(sums - 1.0)
@@ -153,7 +173,7 @@ def checked_transitions(rows: sp.csr_array, dynamics: Dynamics) -> sp.csr_array:
     if error[worst] > 8 * np.finfo(float).eps:
         lengths = np.diff(rows.indptr)
         rounded = error > np.maximum(8, lengths) * np.finfo(float).eps
-        rows.data /= np.repeat(np.where(rounded, sums, 1.0), lengths)
+        rows.data = rows.data / np.repeat(np.where(rounded, sums, 1.0), lengths)
     for array in (rows.data, rows.indices, rows.indptr):
         array.setflags(write=False)
     return rows
@@ -172,7 +192,7 @@ def check_columns(name: str, rows: sp.csr_array) -> None:
 
 def checked_features(features: Any, dynamics: Dynamics) -> Floats | sp.csr_array:
     sparse = bool(sp.issparse(features))
-    phi: Any = sp.csr_array(features, dtype=float) if sparse else np.asarray(features, dtype=float)
+    phi: Any = sp.csr_array(features, dtype=float) if sparse else as_floats("features", features)
     allowed = (dynamics.n_states, dynamics.n_pairs)
     require(
         phi.ndim == 2 and phi.shape[0] in allowed,

@@ -52,7 +52,9 @@ import scipy.sparse as sp
 from .checks import Floats, at, frozen
 from .errors import require
 from .mdp import MDP
+from .occupancies import feature_expectations
 from .policy import Policy, check_policy
+from .sampling import sample_trajectories
 from .trajectories import Trajectories, check_trajectories
 
 # Distances between all rows are computed for at most this many distinct rows and entries.
@@ -106,8 +108,6 @@ class Demonstration:
         >>> Demonstration.of_policy(mdp, ti.Policy.uniform(mdp))
         Demonstration(5 features, exact)
         """
-        from .occupancies import feature_expectations  # deferred: it compiles kernels
-
         check_policy(mdp, policy)
         return cls(feature_expectations(mdp, policy), policy=policy)
 
@@ -139,8 +139,6 @@ class Demonstration:
         >>> Demonstration.sample(mdp, policy, episodes=10_000, horizon=30, rng=rng)
         Demonstration(5 features, 10000 episodes, error bound 0.0345 with confidence 0.95)
         """
-        from .sampling import sample_trajectories  # deferred: it compiles a kernel
-
         delta = _failure(confidence)
         trajectories = sample_trajectories(mdp, policy, episodes=episodes, horizon=horizon, rng=rng)
         return cls._estimated(mdp, trajectories, delta, confidence, policy)
@@ -174,8 +172,7 @@ class Demonstration:
     ) -> Demonstration:
         gamma, m = mdp.discount, len(trajectories)
         lengths = trajectories.lengths.astype(float)
-        largest = float(np.sqrt(_squared_norms(mdp.features).max(initial=0.0)))
-        cut = ~trajectories.terminated * gamma**lengths * (largest / (1 - gamma))
+        cut = ~trajectories.terminated * gamma**lengths * (mdp.largest_feature / (1 - gamma))
         mean, gaps = _mean_and_gaps(mdp, trajectories)
         diameter = feature_diameter(mdp) / (1 - gamma)
         n = m // 2
@@ -270,13 +267,14 @@ def feature_diameter(mdp: MDP) -> float:
     >>> round(feature_diameter(ti.worlds.gridworld(100)), 6)
     1.414214
     """
-    phi: Any = mdp.features
-    if phi.shape[1] == 0:
+    scale = mdp.largest_feature
+    if scale == 0.0:
         return 0.0
+    phi: Any = mdp.features / scale  # so that no square under- or overflows
     if math.prod(phi.shape) <= PAIRWISE_ENTRIES:
         small = np.unique(_dense(phi), axis=0)
         if len(small) <= PAIRWISE_ROWS:
-            return _pairwise_diameter(small)
+            return scale * _pairwise_diameter(small)
     lower, upper = (_dense(side(axis=0)).ravel() for side in (phi.min, phi.max))
     mean = np.asarray(phi.mean(axis=0)).ravel()
     # All rows lie in a ball around any centre. Seen from a corner of their bounding box all of
@@ -284,7 +282,7 @@ def feature_diameter(mdp: MDP) -> float:
     around = (np.zeros_like(mean), mean, (lower + upper) / 2)
     squared = [4 * _squared_norms(phi, centre).max() for centre in around]
     squared += [2 * _squared_norms(phi, corner).max() for corner in (lower, upper)]
-    return math.sqrt(min(squared))
+    return scale * math.sqrt(min(squared))
 
 
 def _dense(small: Any) -> Floats:
@@ -333,6 +331,8 @@ def _mean_and_gaps(mdp: MDP, trajectories: Trajectories) -> tuple[Floats, Floats
     signs = np.repeat(np.where(np.arange(m) % 2, -1.0, 1.0), lengths)
     starts = offsets[: 2 * (m // 2) + 1 : 2]
     gaps = np.empty(m // 2)
+    scale = mdp.largest_feature or 1.0
+    scaled = phi / scale  # so that no square under- or overflows
     size = phi.shape[1]
     if not isinstance(phi, np.ndarray):
         widest = int(np.diff(phi.indptr).max(initial=0))
@@ -345,7 +345,7 @@ def _mean_and_gaps(mdp: MDP, trajectories: Trajectories) -> tuple[Floats, Floats
             (weights[span] * signs[span], rows[span], ends - ends[0]),
             shape=(len(ends) - 1, phi.shape[0]),
         )
-        gaps[first : first + chunk] = np.sqrt(_squared_norms(difference @ phi))
+        gaps[first : first + chunk] = scale * np.sqrt(_squared_norms(difference @ scaled))
     return mean, gaps
 
 

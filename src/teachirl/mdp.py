@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +23,7 @@ from .checks import (
     Floats,
     Ints,
     Names,
+    as_floats,
     at,
     checked_discount,
     checked_features,
@@ -35,9 +36,7 @@ from .checks import (
     some,
 )
 from .errors import require
-
-if TYPE_CHECKING:
-    from .kernels import Layout
+from .kernels import Layout, layout_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +52,12 @@ class Dynamics:
     transitions : sparse array [P, S], rows sum to 1
     start : array [S], the distribution of the first state
     discount : float in (0, 1)
+    n_actions : int, how many actions there are in all; a state may have fewer
     """
 
     offsets: Ints
     actions: Ints
+    n_actions: int
     transitions: sp.csr_array
     start: Floats
     discount: float
@@ -72,11 +73,6 @@ class Dynamics:
         return len(self.actions)
 
     @cached_property
-    def n_actions(self) -> int:
-        """How many actions there are in all; a state may have fewer."""
-        return len(self.action_names) if self.action_names else int(self.actions.max()) + 1
-
-    @cached_property
     def pair_states(self) -> NDArray[np.int32]:
         """int array [P], the state that each pair belongs to."""
         counts = np.diff(self.offsets)
@@ -85,8 +81,6 @@ class Dynamics:
     @cached_property
     def layout(self) -> Layout:
         """The same transitions, in the most compact form that the planning kernels understand."""
-        from .kernels import layout_of  # deferred: compiling is for those who plan
-
         return layout_of(self)
 
     def state_name(self, state: int) -> str:
@@ -179,10 +173,11 @@ class MDP:
             order = np.arange(n_states * n_actions).reshape(n_actions, n_states).T.ravel()
             rows = by_action[order]
         else:
-            dense = np.asarray(transitions, dtype=float)
+            dense = as_floats("transitions", transitions)
             require(
                 dense.ndim == 3 and dense.shape[0] == dense.shape[2] and dense.size > 0,
-                f"transitions must have shape [S, A, S], got {dense.shape}",
+                f"transitions must have shape [S, A, S], state, action, next state, got "
+                f"{dense.shape}; of one matrix an action, np.stack(matrices, axis=1) makes that",
             )
             n_states, n_actions = dense.shape[:2]
             rows = sp.csr_array(dense.reshape(n_states * n_actions, n_states))
@@ -199,7 +194,7 @@ class MDP:
             keep = np.flatnonzero(mask)
             states, actions, rows = states[keep], actions[keep], rows[keep]
         if not sp.issparse(features):
-            phi = np.asarray(features)
+            phi = as_floats("features", features)
             if phi.ndim == 3:
                 require(
                     phi.shape[:2] == (n_states, n_actions),
@@ -207,8 +202,6 @@ class MDP:
                 )
                 flat = phi.reshape(n_states * n_actions, -1)
                 features = flat if keep is None else flat[keep]
-        if action_names is None:
-            action_names = [str(action) for action in range(n_actions)]
         return cls.from_pairs(
             states,
             actions,
@@ -217,6 +210,7 @@ class MDP:
             discount=discount,
             start=start,
             n_states=n_states,
+            n_actions=n_actions,
             state_names=state_names,
             action_names=action_names,
             feature_names=feature_names,
@@ -233,6 +227,7 @@ class MDP:
         discount: float,
         start: ArrayLike | None = None,
         n_states: int | None = None,
+        n_actions: int | None = None,
         state_names: Iterable[str] | None = None,
         action_names: Iterable[str] | None = None,
         feature_names: Iterable[str] | None = None,
@@ -243,19 +238,25 @@ class MDP:
         ----------
         states, actions : int arrays [P], what each pair is
         transitions : array or sparse array [P, S]
+        discount : γ in (0, 1)
+        start : array [S]; uniform by default
+        n_states, n_actions : as many as the transitions have columns, and as are named or used, by
+            default
+        state_names, action_names, feature_names : distinct names; numbers by default
         features : [S, k] per state, or [P, k] per pair in the order of `states`; if there are as
             many pairs as states, per state
         """
         table: Any = (
-            transitions if sp.issparse(transitions) else np.asarray(transitions, dtype=float)
+            transitions if sp.issparse(transitions) else as_floats("transitions", transitions)
         )
         require(table.ndim == 2, f"transitions must have shape [P, S], got {table.shape}")
         rows: sp.csr_array = sp.csr_array(table, dtype=float)
         n_states = rows.shape[1] if n_states is None else n_states
         pair_states = checked_indices("states", states, n_states)
         n_pairs = len(pair_states)
-        names = checked_names("action_names", action_names, None)
-        limit = len(names) if names else np.iinfo(np.int32).max
+        names = checked_names("action_names", action_names, n_actions)
+        n_actions = len(names) if names else n_actions
+        limit = np.iinfo(np.int32).max if n_actions is None else n_actions
         pair_actions = checked_indices("actions", actions, limit)
         require(
             len(pair_actions) == n_pairs and rows.shape == (n_pairs, n_states),
@@ -265,9 +266,10 @@ class MDP:
         if sp.issparse(features):
             phi: Any = sp.csr_array(features, dtype=float)
         else:
-            phi = np.asarray(features, dtype=float)
-        key = pair_states * (int(pair_actions.max(initial=0)) + 1) + pair_actions
-        if np.any(key[1:] <= key[:-1]):
+            phi = as_floats("features", features)
+        later = pair_states[1:] > pair_states[:-1]
+        if not np.all(later | (pair_states[1:] == pair_states[:-1]) & (np.diff(pair_actions) > 0)):
+            key = pair_states * (int(pair_actions.max(initial=0)) + 1) + pair_actions
             order = np.argsort(key, kind="stable")
             twice = np.flatnonzero(key[order][1:] == key[order][:-1])
             if len(twice):
@@ -285,6 +287,7 @@ class MDP:
         dynamics = Dynamics(
             offsets=frozen(offsets),
             actions=frozen(pair_actions),
+            n_actions=int(pair_actions.max(initial=0)) + 1 if n_actions is None else n_actions,
             transitions=rows,
             start=checked_start(start, n_states),
             discount=checked_discount(discount),
@@ -339,9 +342,13 @@ class MDP:
     @cached_property
     def largest_feature(self) -> float:
         """max ‖φ‖ over all states or pairs."""
-        phi = self.features
-        squares = phi**2 if isinstance(phi, np.ndarray) else phi.power(2)
-        return math.sqrt(float(squares.sum(axis=1).max()))
+        phi: Any = self.features
+        scale = float(abs(phi).max()) if phi.size else 0.0
+        if scale == 0.0:
+            return 0.0
+        scaled = phi / scale  # so that no square under- or overflows
+        squares = scaled**2 if isinstance(scaled, np.ndarray) else scaled.power(2)
+        return scale * math.sqrt(float(squares.sum(axis=1).max()))
 
     def feature_name(self, feature: int) -> str:
         return self.feature_names[feature] if self.feature_names else str(feature)
@@ -370,7 +377,7 @@ class MDP:
 
     def checked_weights(self, weights: ArrayLike) -> Floats:
         """`weights` as a float array, [k] or [m, k], or an error that says why not."""
-        w = np.asarray(weights, dtype=float)
+        w = as_floats("weights", weights)
         require(
             w.ndim in (1, 2) and w.shape[-1] == self.n_features,
             f"weights must have shape ({self.n_features},), one a feature, got {w.shape}",
@@ -390,7 +397,7 @@ class MDP:
 
     def save(self, path: str | Path) -> None:
         """Write a compressed ``.npz`` that holds no pickle; an existing file is replaced whole."""
-        from .storage import save_mdp
+        from .storage import save_mdp  # storage makes MDPs, so it stands below this module
 
         save_mdp(self, Path(path))
 
@@ -400,3 +407,10 @@ class MDP:
         from .storage import load_mdp
 
         return load_mdp(Path(path), max_bytes=max_bytes)
+
+
+def check_is_mdp(mdp: object) -> None:
+    """Refuse what is no MDP, such as a world that has one."""
+    if not isinstance(mdp, MDP):
+        inside = "; pass its .mdp" if isinstance(getattr(mdp, "mdp", None), MDP) else ""
+        require(False, f"mdp must be an MDP, got {type(mdp).__name__}{inside}")

@@ -4,8 +4,9 @@ The occupancy of policy π is x(s, a) = E Σ γᵗ 1[s_t = s, a_t = a], the disc
 With y(s) = Σ_a x(s, a), y solves (I − γ P_πᵀ) y = start and sums to 1/(1 − γ). Feature expectations
 are μ(π) = Φᵀx, and π(a | s) = x(s, a)/y(s) recovers the policy wherever it goes.
 
-For any ŷ with residual d = start − (I − γ P_πᵀ) ŷ, ‖ŷ − y‖₁ ≤ ‖d‖₁/(1 − γ): that is how the result
-is checked, whatever found it.
+For any ŷ with residual d = start − (I − γ P_πᵀ) ŷ, ‖ŷ − y‖₁ ≤ ‖d‖₁/(1 − γ): ‖d‖₁ bounds the error
+relative to ‖y‖₁, and what iterations find is accepted by it. A walk along the one successor of each
+state rounds once a state and needs no such check.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import splu
 
 from . import kernels
-from .checks import Floats, frozen
+from .checks import ROW_SUM_TOLERANCE, Floats, as_floats, at
 from .errors import require
 from .kernels import Table
 from .mdp import MDP
 from .policy import Policy, check_policy
 
-# ‖d‖₁, which bounds the error relative to ‖y‖₁ = 1/(1 − γ).
+# What ‖d‖₁ may be; rounding alone leaves a few eps/(1 − γ), so that no more is asked for than that.
 RELATIVE_ERROR = 1e-12
+ROUNDING = 16 * float(np.finfo(float).eps)
 # Above this many states a factorisation may fill the memory, and iterations do the work alone.
 DIRECT_LIMIT = 50_000
 
@@ -88,7 +90,7 @@ def policy_from_occupancy(mdp: MDP, occupancy: ArrayLike) -> Policy:
     ----------
     occupancy : array [P], non-negative, such as a weighted mean of occupancies
     """
-    x = np.asarray(occupancy, dtype=float)
+    x = as_floats("occupancy", occupancy)
     require(x.shape == (mdp.n_pairs,), f"occupancy must have shape ({mdp.n_pairs},), got {x.shape}")
     bad = np.flatnonzero(~(x >= 0.0) | ~np.isfinite(x))
     require(
@@ -100,13 +102,13 @@ def policy_from_occupancy(mdp: MDP, occupancy: ArrayLike) -> Policy:
     visits = np.add.reduceat(x, dynamics.offsets[:-1])
     uniform = 1.0 / np.diff(dynamics.offsets)
     seen = visits > 0.0
-    shares = x / np.where(seen, visits, 1.0)[dynamics.pair_states]
-    weights = np.where(seen[dynamics.pair_states], shares, uniform[dynamics.pair_states])
-    return Policy(dynamics, weights=frozen(weights))
+    portions = x / np.where(seen, visits, 1.0)[dynamics.pair_states]
+    chances = np.where(seen[dynamics.pair_states], portions, uniform[dynamics.pair_states])
+    return Policy(dynamics, chances=chances)
 
 
-def mixture(mdp: MDP, policies: Sequence[Policy], weights: ArrayLike) -> Policy:
-    """The one stationary policy with the occupancy of: draw a policy by `weights`, then follow it.
+def mixture(mdp: MDP, policies: Sequence[Policy], shares: ArrayLike) -> Policy:
+    """The one stationary policy with the occupancy of: draw a policy by `shares`, then follow it.
 
     So its feature expectations are the weighted mean of theirs.
 
@@ -118,17 +120,19 @@ def mixture(mdp: MDP, policies: Sequence[Policy], weights: ArrayLike) -> Policy:
     >>> bool(np.allclose(ti.feature_expectations(mdp, half), mean, rtol=1e-12))
     True
     """
-    shares = np.asarray(weights, dtype=float)
+    chances = as_floats("shares", shares)
     require(
-        shares.shape == (len(policies),) and len(policies) > 0,
-        f"weights must have one entry for each of {len(policies)} policies, got {shares.shape}",
+        chances.shape == (len(policies),) and len(policies) > 0,
+        f"shares must have one entry for each of {len(policies)} policies, got {chances.shape}",
     )
+    bad = np.argwhere(~(chances >= 0.0))
+    require(len(bad) == 0, f"shares must be non-negative, got {at(chances, bad)}")
     require(
-        bool((shares >= 0.0).all()) and abs(shares.sum() - 1.0) <= 1e-8,
-        f"weights must be a distribution, got a sum of {shares.sum():.12g}",
+        abs(chances.sum() - 1.0) <= ROW_SUM_TOLERANCE,
+        f"shares must be a distribution, got a sum of {chances.sum():.12g}",
     )
     x = np.zeros(mdp.n_pairs)
-    for share, policy in zip(shares, policies, strict=True):
+    for share, policy in zip(chances, policies, strict=True):
         if share > 0.0:
             x += share * occupancy(mdp, policy)
     return policy_from_occupancy(mdp, x)
@@ -138,13 +142,14 @@ def _solve_transposed(chain: sp.csr_array, start: Floats, discount: float) -> Fl
     """y ≥ 0 with (I − γ Pᵀ) y = start: BiCGSTAB, then what is certain to work."""
     inflow = sp.csr_array(chain.T)
     operator = kernels.Flow(inflow.indptr, inflow.indices, inflow.data, discount)
+    goal = max(RELATIVE_ERROR, ROUNDING / (1.0 - discount))
     y: Floats
-    y, left = kernels.solve_flow(operator, start, RELATIVE_ERROR)
-    if left > RELATIVE_ERROR and len(start) <= DIRECT_LIMIT:
+    y, left = kernels.solve_flow(operator, start, goal)
+    if left > goal and len(start) <= DIRECT_LIMIT:
         system = sp.csc_array(sp.eye_array(len(start), format="csc") - discount * inflow)
         factors = splu(system)
         y = factors.solve(start)
         y += factors.solve(start - system @ y)
-    elif left > RELATIVE_ERROR:
-        y = kernels.sweep_flow(operator, start, y, RELATIVE_ERROR)
+    elif left > goal:
+        y = kernels.sweep_flow(operator, start, y, goal)
     return np.maximum(y, 0.0)

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import kernels
-from .checks import Floats, frozen
+from .checks import Floats, as_floats, at, frozen
 from .errors import require
 from .kernels import LANES, PairReward, Reward, StateReward, Table
-from .mdp import MDP
+from .mdp import MDP, check_is_mdp
 from .occupancies import feature_expectations
 from .policy import Policy
 
@@ -34,7 +34,7 @@ _EPS = float(np.finfo(float).eps)
 class PlanStatus(enum.Enum):
     """How planning ended; the text says what to do about it."""
 
-    OPTIMAL = "the bounds are as close as asked"
+    OPTIMAL = "the bounds are as close as asked, or all policies earn the same"
     ROUNDING = "the bounds are as close as double precision allows; ask for a larger tolerance"
     OUT_OF_ROUNDS = "stopped early with valid bounds; raise max_rounds"
 
@@ -49,7 +49,7 @@ class Plan:
     Attributes
     ----------
     policy : Policy, deterministic; of actions within the tolerance of the best, the first
-    value : float, the policy's return R(π), between the bounds
+    value : float, the middle of the bounds, at most half their distance from R(π)
     lower, upper : floats with lower ≤ R(π) ≤ max R ≤ upper; for a worst policy, with
         lower ≤ min R ≤ R(π) ≤ upper
     values : array [S], the optimal values, as exact as the bounds are close
@@ -103,7 +103,7 @@ class Plans(Sequence[Plan]):
     @property
     def values(self) -> Floats:
         """array [m, S]"""
-        return np.array([plan.values for plan in self.plans])
+        return np.array([plan.values for plan in self.plans]).reshape(len(self), -1)
 
 
 def optimal_policy(
@@ -121,7 +121,7 @@ def optimal_policy(
     weights : array [k]
     tolerance : how far apart the bounds may be, as a fraction of the range that returns could have,
         (max reward − min reward)/(1 − γ)
-    guess : array [S], values to start from, such as those of a similar reward's plan
+    guess : array [S], values to start from, such as those of a similar reward's plan; any will do
     max_rounds : stop after that many rounds of sweeps; the bounds are valid all the same. By
         default as many as are certain to suffice
 
@@ -135,21 +135,24 @@ def optimal_policy(
     >>> print(f"{plan.value:.4f}", plan.upper - plan.lower < 1e-8)
     12.4086 True
     """
+    check_is_mdp(mdp)
     w = mdp.checked_weights(weights)
     require(w.ndim == 1, f"weights must have shape ({mdp.n_features},), got {w.shape}")
-    v = None
-    if guess is not None:
-        v = np.array(guess, dtype=float)
-        require(
-            v.shape == (mdp.n_states,) and bool(np.isfinite(v).all()),
-            f"guess must be {mdp.n_states} finite values, got shape {v.shape}",
-        )
+    v = None if guess is None else _checked_guess(guess, (mdp.n_states,))
+    require(
+        max_rounds is None or (isinstance(max_rounds, (int, np.integer)) and max_rounds >= 0),
+        f"max_rounds must be a whole number that is not negative, got {max_rounds!r}",
+    )
     return _plan(mdp, w, mdp.rewards(w), v, _checked_tolerance(tolerance), max_rounds)
 
 
-def worst_policy(mdp: MDP, weights: ArrayLike, *, tolerance: float = 1e-10) -> Plan:
+def worst_policy(
+    mdp: MDP, weights: ArrayLike, *, tolerance: float = 1e-10, guess: ArrayLike | None = None
+) -> Plan:
     """A worst policy for the reward ⟨weights, φ⟩: lower ≤ min R ≤ R(policy) ≤ upper."""
-    plan = optimal_policy(mdp, -mdp.checked_weights(weights), tolerance=tolerance)
+    check_is_mdp(mdp)
+    start = None if guess is None else -_checked_guess(guess, (mdp.n_states,))
+    plan = optimal_policy(mdp, -mdp.checked_weights(weights), tolerance=tolerance, guess=start)
     return Plan(
         policy=plan.policy,
         value=-plan.value,
@@ -161,8 +164,12 @@ def worst_policy(mdp: MDP, weights: ArrayLike, *, tolerance: float = 1e-10) -> P
     )
 
 
-def optimal_policies(mdp: MDP, weights: ArrayLike, *, tolerance: float = 1e-10) -> Plans:
+def optimal_policies(
+    mdp: MDP, weights: ArrayLike, *, tolerance: float = 1e-10, guess: ArrayLike | None = None
+) -> Plans:
     """A best policy for each row of `weights`, [m, k]: as `optimal_policy`, faster.
+
+    guess is an array [m, S], values to start from.
 
     >>> import numpy as np, teachirl as ti
     >>> mdp = ti.worlds.gridworld(4)
@@ -170,15 +177,18 @@ def optimal_policies(mdp: MDP, weights: ArrayLike, *, tolerance: float = 1e-10) 
     >>> len(plans), bool(np.all(plans.upper - plans.lower < 1e-8))
     (16, True)
     """
+    check_is_mdp(mdp)
     w = mdp.checked_weights(weights)
     require(w.ndim == 2, f"weights must have shape (m, {mdp.n_features}), got {w.shape}")
+    known = None if guess is None else _checked_guess(guess, (len(w), mdp.n_states))
     tolerance = _checked_tolerance(tolerance)
     rewards = mdp.rewards(w)
     layout = mdp.dynamics.layout
     # Lanes pay where sweeps alone suffice and a block of values stays in the cache; the plan that
     # starts from them does the rest, and the certifying, as for a single reward.
     lanes = (
-        isinstance(layout, Table)
+        known is None
+        and isinstance(layout, Table)
         and layout.own < 1.0
         and len(layout.unroll) == 4
         and not mdp.features_per_pair
@@ -188,6 +198,8 @@ def optimal_policies(mdp: MDP, weights: ArrayLike, *, tolerance: float = 1e-10) 
     for first in range(0, len(w), LANES):
         block = rewards[first : first + LANES]
         guesses: list[Floats | None] = [None] * len(block)
+        if known is not None:
+            guesses = list(known[first : first + LANES])
         if isinstance(layout, Table) and lanes:
             v = np.tile(block.mean(axis=1) / (1.0 - mdp.discount), (mdp.n_states, 1))
             kernels.sweep_lanes(
@@ -226,8 +238,19 @@ def relative_performance(mdp: MDP, weights: ArrayLike, policy: Policy) -> float:
 
 
 def _checked_tolerance(tolerance: float) -> float:
-    require(0.0 <= tolerance <= 1.0, f"tolerance is a fraction between 0 and 1, got {tolerance!r}")
-    return tolerance
+    require(
+        isinstance(tolerance, (int, float, np.floating)) and 0.0 <= tolerance <= 1.0,
+        f"tolerance is a fraction between 0 and 1, got {tolerance!r}",
+    )
+    return float(tolerance)
+
+
+def _checked_guess(guess: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    v = np.array(as_floats("guess", guess))
+    require(v.shape == shape, f"guess must have shape {shape}, got {v.shape}")
+    bad = np.argwhere(~np.isfinite(v))
+    require(len(bad) == 0, f"guess must be finite, got {at(v, bad)}")
+    return v
 
 
 def _plan(
@@ -242,18 +265,16 @@ def _plan(
     layout = dynamics.layout
     least, most = float(rewards.min()), float(rewards.max())
     largest = max(abs(least), abs(most)) / (1.0 - gamma)
+    norms = math.hypot(*weights) * mdp.largest_feature
     require(
-        math.isfinite(largest / (1.0 - gamma)),
-        f"weights give rewards up to {max(abs(least), abs(most)):.3g}: too large to plan with",
+        math.isfinite(1e6 * (norms + largest) / (1.0 - gamma) ** 2),
+        f"weights give rewards of the order of {norms:.3g}: too large to plan with",
     )
     if v is None:
         v = np.full(mdp.n_states, 0.5 * (least + most) / (1.0 - gamma))
     else:
-        largest = max(largest, float(np.abs(v).max()))
-    backup_error = kernels.rounding_of(layout) * 2.0 * largest
-    norms = math.sqrt(float(weights @ weights)) * mdp.largest_feature
-    reward_error = (mdp.n_features + 1) * _EPS * norms
-    slack = (backup_error + reward_error) / (1.0 - gamma)
+        v = np.clip(v, least / (1.0 - gamma), most / (1.0 - gamma))  # where all values lie
+    slack = _slack(mdp, norms, largest)
     asked = tolerance * (most - least) / (1.0 - gamma)
     # Half of what is asked goes to the values, half to actions that are tied within it.
     target = max(0.5 * (asked - 2.0 * slack), 2.0 * slack)
@@ -261,7 +282,7 @@ def _plan(
     backed_up = np.empty(mdp.n_states)
     choice = np.empty(mdp.n_states, dtype=_choice_type(mdp))
     certain = _certain_rounds(gamma, target, 2.0 * largest)
-    low, high, rounds = kernels.solve(
+    low, high, rounds, ended = kernels.solve(
         layout,
         reward,
         v,
@@ -271,19 +292,21 @@ def _plan(
         target,
         certain if max_rounds is None else max_rounds,
     )
-    upper = float((mdp.start * backed_up).sum()) + gamma * high / (1.0 - gamma) + slack
-    values = backed_up + gamma * 0.5 * (low + high) / (1.0 - gamma)
+    slack = _slack(mdp, norms, max(largest, float(np.abs(v).max())))
+    beyond = gamma / (1.0 - gamma)
+    # The start and the rows sum to 1 up to rounding only, and l and h are weighted by their sums.
+    sums = (64.0 * _EPS + 2.0 * kernels.rounding_of(layout) / (1.0 - gamma)) * beyond
+    upper = float((mdp.start * backed_up).sum()) + beyond * high + sums * abs(high) + slack
+    values = backed_up + beyond * 0.5 * (low + high)
     tie = 0.5 * (1.0 - gamma) * target
     low = kernels.break_ties(layout, reward, v, backed_up, choice, gamma, tie)
-    lower = float((mdp.start * backed_up).sum()) + gamma * low / (1.0 - gamma) - slack
-    pairs = dynamics.offsets[:-1] + choice
-    reached = upper - lower <= asked
-    settled = gamma * (high - low) / (1.0 - gamma) <= 2.0 * target + slack
-    status = PlanStatus.OPTIMAL if reached else PlanStatus.ROUNDING
-    if not reached and not settled:
-        status = PlanStatus.OUT_OF_ROUNDS
+    lower = float((mdp.start * backed_up).sum()) + beyond * low - sums * abs(low) - slack
+    if upper - lower <= asked or least == most:
+        status = PlanStatus.OPTIMAL
+    else:
+        status = PlanStatus.ROUNDING if ended else PlanStatus.OUT_OF_ROUNDS
     return Plan(
-        policy=Policy(dynamics, pairs=frozen(pairs)),
+        policy=Policy.of_choice(dynamics, choice),
         value=0.5 * (lower + upper),
         lower=lower,
         upper=upper,
@@ -293,13 +316,25 @@ def _plan(
     )
 
 
+def _slack(mdp: MDP, norms: float, largest: float) -> float:
+    """What rounding may do to a start value: one reward and one backup, times 1/(1 − γ).
+
+    norms is ‖w‖ max ‖φ‖, largest bounds the values. The last term is what may underflow.
+    """
+    relative = kernels.rounding_of(mdp.dynamics.layout)
+    backup_error = 2.0 * relative * largest
+    reward_error = (mdp.n_features + 1) * _EPS * norms
+    tiny = 5e-324 * (mdp.n_features + mdp.n_states + 2.0 * relative / _EPS) if norms else 0.0
+    return (backup_error + reward_error + tiny) / (1.0 - mdp.discount)
+
+
 def _reward_for(mdp: MDP, rewards: Floats) -> Reward:
     """The rewards in the shape that the kernels want beside the MDP's layout."""
     if not mdp.features_per_pair:
         return StateReward(rewards)
     layout = mdp.dynamics.layout
     if isinstance(layout, Table):
-        return PairReward(rewards[kernels.padded_pairs(mdp.dynamics, len(layout.unroll))])
+        return PairReward(kernels.padded(rewards, mdp.dynamics.offsets, len(layout.unroll)))
     return PairReward(rewards)
 
 

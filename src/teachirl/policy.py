@@ -3,38 +3,70 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from .checks import ROW_SUM_TOLERANCE, Floats, Ints, frozen
+from .checks import ROW_SUM_TOLERANCE, Floats, Ints, as_floats, at, checked_indices, frozen
 from .errors import require
-from .mdp import MDP, Dynamics
+from .mdp import MDP, Dynamics, check_is_mdp
 
 
 @dataclass(frozen=True, eq=False)
 class Policy:
     """A stationary policy of every MDP with these dynamics.
 
-    Exactly one of `pairs` and `weights` is given; use `deterministic`, `from_matrix`, `uniform` or
+    Exactly one of `pairs` and `chances` is given; use `deterministic`, `from_matrix`, `uniform` or
     `policy_from_occupancy` rather than the constructor.
 
     Attributes
     ----------
     dynamics : Dynamics
     pairs : int array [S], the pair taken in each state, or None for a stochastic policy
-    weights : array [P], the probability of each pair given its state, or None
+    chances : array [P], the probability of each pair given its state, or None
     """
 
     dynamics: Dynamics
     pairs: Ints | None = None
-    weights: Floats | None = None
+    chances: Floats | None = None
 
     def __post_init__(self) -> None:
+        dynamics = self.dynamics
         require(
-            (self.pairs is None) != (self.weights is None),
-            "a policy needs either pairs or weights, and not both",
+            (self.pairs is None) != (self.chances is None),
+            "a policy needs either pairs or chances, and not both",
         )
+        if self.pairs is not None:
+            pairs = checked_indices("pairs", self.pairs, dynamics.n_pairs)
+            require(
+                np.array_equal(dynamics.pair_states[pairs], np.arange(dynamics.n_states)),
+                "pairs must hold one pair of each state, in their order",
+            )
+            object.__setattr__(self, "pairs", frozen(pairs))
+        else:
+            chances = np.array(as_floats("chances", self.chances))
+            shape = (dynamics.n_pairs,)
+            require(chances.shape == shape, f"chances must have shape {shape}, got {chances.shape}")
+            bad = np.argwhere(~(chances >= 0) | ~np.isfinite(chances))
+            require(len(bad) == 0, f"chances must be non-negative, got {at(chances, bad)}")
+            sums = np.add.reduceat(chances, dynamics.offsets[:-1])
+            worst = int(np.abs(sums - 1.0).argmax())
+            require(
+                abs(sums[worst] - 1.0) <= ROW_SUM_TOLERANCE,
+                f"probabilities must sum to 1 in every state: those of state "
+                f"{dynamics.state_name(worst)} sum to {sums[worst]:.12g}",
+            )
+            object.__setattr__(self, "chances", frozen(chances / sums[dynamics.pair_states]))
+
+    @staticmethod
+    def of_choice(dynamics: Dynamics, choice: NDArray[Any]) -> Policy:
+        """The policy that takes each state's action number `choice`, [S], which must exist."""
+        policy = object.__new__(Policy)  # nothing to check, and planners are in a hurry
+        object.__setattr__(policy, "dynamics", dynamics)
+        object.__setattr__(policy, "pairs", frozen(dynamics.offsets[:-1] + choice))
+        object.__setattr__(policy, "chances", None)
+        return policy
 
     @staticmethod
     def deterministic(mdp: MDP, actions: ArrayLike) -> Policy:
@@ -61,13 +93,13 @@ class Policy:
                 f"actions[{state}] is {wanted[state]}, which does not exist in state "
                 f"{dynamics.state_name(state)}",
             )
-        return Policy(dynamics, pairs=frozen(hits.astype(np.int64)))
+        return Policy(dynamics, pairs=hits)
 
     @staticmethod
     def from_matrix(mdp: MDP, probabilities: ArrayLike) -> Policy:
         """The policy with ``probabilities[s, a]``, [S, A]; 0 for actions that do not exist."""
         dynamics = mdp.dynamics
-        matrix = np.array(probabilities, dtype=float)
+        matrix = np.array(as_floats("probabilities", probabilities))
         shape = (mdp.n_states, mdp.n_actions)
         require(matrix.shape == shape, f"probabilities must have shape {shape}, got {matrix.shape}")
         bad = np.argwhere(~(matrix >= 0) | ~np.isfinite(matrix))
@@ -88,20 +120,13 @@ class Policy:
                 f"action {dynamics.action_name(action)} does not exist in state "
                 f"{dynamics.state_name(state)} but has probability {matrix[state, action]}",
             )
-        sums = np.add.reduceat(weights, dynamics.offsets[:-1])
-        worst = int(np.abs(sums - 1.0).argmax())
-        require(
-            abs(sums[worst] - 1.0) <= ROW_SUM_TOLERANCE,
-            f"probabilities must sum to 1 in every state: those of state "
-            f"{dynamics.state_name(worst)} sum to {sums[worst]:.12g}",
-        )
-        return Policy(dynamics, weights=frozen(weights / sums[dynamics.pair_states]))
+        return Policy(dynamics, chances=weights)
 
     @staticmethod
     def uniform(mdp: MDP) -> Policy:
         """All of a state's actions with the same probability."""
         counts = np.diff(mdp.dynamics.offsets)
-        return Policy(mdp.dynamics, weights=frozen(1.0 / counts[mdp.dynamics.pair_states]))
+        return Policy(mdp.dynamics, chances=1.0 / counts[mdp.dynamics.pair_states])
 
     def __repr__(self) -> str:
         kind = "stochastic" if self.pairs is None else "deterministic"
@@ -121,8 +146,8 @@ class Policy:
     @property
     def probabilities(self) -> Floats:
         """array [P], the probability of each pair given its state."""
-        if self.weights is not None:
-            return self.weights
+        if self.chances is not None:
+            return self.chances
         weights = np.zeros(self.dynamics.n_pairs)
         weights[self.pairs] = 1.0
         return weights
@@ -135,7 +160,9 @@ class Policy:
 
 
 def check_policy(mdp: MDP, policy: Policy) -> None:
-    """Refuse a policy that belongs to other dynamics than the MDP's."""
+    """Refuse a policy that is for other states or actions than the MDP's."""
+    check_is_mdp(mdp)
+    require(isinstance(policy, Policy), f"policy must be a Policy, got {type(policy).__name__}")
     mine, theirs = mdp.dynamics, policy.dynamics
     same = mine is theirs or (
         np.array_equal(mine.offsets, theirs.offsets)

@@ -53,7 +53,7 @@ def sample_trajectories(
         horizon,
         dynamics.offsets,
         empty.astype(np.int64) if policy.pairs is None else policy.pairs,
-        empty if policy.weights is None else policy.weights,
+        empty if policy.chances is None else policy.chances,
         rows.indptr,
         rows.indices,
         rows.data,

@@ -65,6 +65,7 @@ NAMES = ("state_names", "action_names", "feature_names")
 def _members() -> dict[str, tuple[tuple[str, ...], int]]:
     """What a member of this name must hold: its dtypes and its number of dimensions."""
     members = {MARK: (INTEGERS, 1), "discount": (FLOATS, 0), "features": (FLOATS, 2)}
+    members["n_actions"] = (INTEGERS, 0)
     members |= {"offsets": (INTEGERS, 1), "actions": (INTEGERS, 1), "start": (FLOATS, 1)}
     for name in ("transitions", "features"):
         members |= {f"{name}_{part}": (INTEGERS, 1) for part in SPARSE}
@@ -82,6 +83,7 @@ def save_mdp(mdp: MDP, path: Path) -> None:
     dynamics = mdp.dynamics
     arrays: Arrays = {
         "discount": np.array(dynamics.discount),
+        "n_actions": np.array(dynamics.n_actions),
         "offsets": dynamics.offsets,
         "actions": dynamics.actions,
         "start": dynamics.start,
@@ -208,7 +210,7 @@ def _check_presence(found: dict[str, zipfile.ZipInfo]) -> None:
         known = name in MEMBERS and info.filename == f"{name}.npy"
         require(known, f"member {info.filename!r} does not belong in an MDP")
     sparse = {f"features_{part}" for part in SPARSE}
-    needed = {"discount", "offsets", "actions", "start"}
+    needed = {"discount", "n_actions", "offsets", "actions", "start"}
     needed |= {f"transitions_{part}" for part in SPARSE}
     needed |= sparse if sparse & found.keys() else {"features"}
     for name in NAMES:
@@ -312,6 +314,7 @@ def _to_mdp(arrays: Arrays, max_bytes: int) -> MDP:
         transitions,
         features,
         discount=float(arrays["discount"]),
+        n_actions=int(arrays["n_actions"]),
         start=start,
         state_names=names["state_names"],
         action_names=names["action_names"],

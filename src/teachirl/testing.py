@@ -30,7 +30,7 @@ from .policy import Policy
 try:
     from hypothesis import strategies as st
 except ImportError as error:
-    raise MissingExtraError("hypothesis", "dev") from error
+    raise MissingExtraError("hypothesis", "testing") from error
 
 EPS = float(np.finfo(float).eps)
 DISCOUNTS = (0.5, 0.9, 0.25, 0.99, 0.999)
@@ -82,7 +82,15 @@ def _parts(mdp: MDP) -> dict[str, Any]:
     dynamics = mdp.dynamics
     parts = {
         name: getattr(dynamics, name)
-        for name in ("offsets", "actions", "start", "discount", "state_names", "action_names")
+        for name in (
+            "offsets",
+            "actions",
+            "start",
+            "discount",
+            "n_actions",
+            "state_names",
+            "action_names",
+        )
     }
     parts["feature_names"] = mdp.feature_names
     for name, matrix in (("transitions", dynamics.transitions), ("features", mdp.features)):

@@ -12,7 +12,7 @@ from .layouts import (
     StateReward,
     Table,
     layout_of,
-    padded_pairs,
+    padded,
     rounding_of,
 )
 from .linear import Flow, push, solve_flow, sweep_flow
@@ -29,7 +29,7 @@ __all__ = [
     "Table",
     "break_ties",
     "layout_of",
-    "padded_pairs",
+    "padded",
     "push",
     "rounding_of",
     "solve",

@@ -73,8 +73,8 @@ def layout_of(dynamics: Dynamics) -> Layout:
     width = next((width for width in WIDTHS if width >= counts.max()), None)
     if width is not None and dynamics.n_pairs * 4 >= dynamics.n_states * width:
         if rows.nnz == dynamics.n_pairs:
-            pairs = padded_pairs(dynamics, width)
-            return Table(np.asarray(indices[pairs], dtype=np.uint32), 1.0, (0,) * width)
+            successors = padded(indices.astype(np.uint32), dynamics.offsets, width)
+            return Table(successors, 1.0, (0,) * width)
         if counts.min() == width:
             successors, own = find_slip(indptr, indices, rows.data, dynamics.n_states, width)
             if own > 0.0:
@@ -99,13 +99,14 @@ def rounding_of(layout: Layout) -> float:
     return (2 * width + 8) * eps + (width * SLIP_TOLERANCE if layout.own < 1.0 else 0.0)
 
 
-def padded_pairs(dynamics: Dynamics, width: int) -> NDArray[np.int64]:
-    """int array [S, width]: the pairs of each state, the last repeated where there are fewer."""
-    if dynamics.n_pairs == dynamics.n_states * width:
-        return np.arange(dynamics.n_pairs).reshape(-1, width)
-    last = dynamics.offsets[1:] - 1
-    pairs: NDArray[np.int64] = dynamics.offsets[:-1, None] + np.arange(width)
-    return np.minimum(pairs, last[:, None])
+@compiled
+def padded(values, offsets, width):
+    """values [P] as [S, width], the last of each state repeated where it has fewer pairs."""
+    table = np.empty((offsets.size - 1, width), values.dtype)
+    for s in range(offsets.size - 1):
+        for a in range(width):
+            table[s, a] = values[min(offsets[s] + a, offsets[s + 1] - 1)]
+    return table
 
 
 def _unsigned(array: NDArray[Any]) -> NDArray[Any]:
@@ -137,8 +138,12 @@ def find_slip(indptr, indices, data, n_states, width):
                     mean[i] = 0.0
                     n_seen += 1
                 mean[i] += data[j] / width
+        if n_seen == 1:  # every action leads to the same state: that fits any mixture
+            for a in range(width):
+                successors[s, a] = seen[0]
+            continue
         if own == 0.0:
-            # Only the successor's own entry exceeds its mean m by own·(1 − m).
+            # Only the successor's own entry exceeds its mean m, by own·(1 − m).
             for j in range(indptr[s * width], indptr[s * width + 1]):
                 for i in range(n_seen):
                     if seen[i] == indices[j] and data[j] > mean[i] * (1.0 + 1e-9):
@@ -160,6 +165,20 @@ def find_slip(indptr, indices, data, n_states, width):
                     return successors, 0.0
             if found != 1:
                 return successors, 0.0
+        # The layout takes the mean of the successors for that of the rows: compare what it says.
+        for i in range(n_seen):
+            leads_there = 0
+            for a in range(width):
+                leads_there += successors[s, a] == seen[i]
+            for p in range(s * width, (s + 1) * width):
+                entry = (1.0 - own) / width * leads_there
+                if successors[s, p - s * width] == seen[i]:
+                    entry += own
+                for j in range(indptr[p], indptr[p + 1]):
+                    if indices[j] == seen[i]:
+                        entry -= data[j]
+                if abs(entry) > SLIP_TOLERANCE:
+                    return successors, 0.0
     return successors, own
 
 

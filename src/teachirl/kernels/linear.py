@@ -52,6 +52,20 @@ def _passed_on(operator, x, s):
 
 
 @compiled
+def dot(a, b):
+    """⟨a, b⟩, in an order that does not depend on BLAS or on how many threads it would take."""
+    n = np.uint64(a.size)
+    sums = np.zeros(8)
+    whole = n - n % np.uint64(8)
+    for i in range(np.uint64(0), whole, np.uint64(8)):
+        for lane in range(np.uint64(0), np.uint64(8)):
+            sums[lane] += a[i + lane] * b[i + lane]
+    for i in range(whole, n):
+        sums[0] += a[i] * b[i]
+    return sums.sum()
+
+
+@compiled
 def apply(operator, x, out):
     """out ← operator · x"""
     for s in range(np.uint64(0), np.uint64(x.size)):
@@ -92,12 +106,12 @@ def bicgstab(operator, x, rest, goal, steps, work):
     n = x.size
     shadow[:] = rest
     direction[:] = rest
-    rho = np.dot(rest, shadow)
+    rho = dot(rest, shadow)
     left = np.inf
     for _ in range(steps):
         relax(operator, direction, eased)
         apply(operator, eased, image)
-        down = np.dot(shadow, image)
+        down = dot(shadow, image)
         if down == 0.0 or rho == 0.0:
             break
         alpha = rho / down
@@ -105,8 +119,8 @@ def bicgstab(operator, x, rest, goal, steps, work):
             rest[s] -= alpha * image[s]
         relax(operator, rest, eased_rest)
         apply(operator, eased_rest, other)
-        norm = np.dot(other, other)
-        omega = np.dot(other, rest) / norm if norm > 0.0 else 0.0
+        norm = dot(other, other)
+        omega = dot(other, rest) / norm if norm > 0.0 else 0.0
         left, fresh = 0.0, 0.0
         for s in range(n):
             x[s] += alpha * eased[s] + omega * eased_rest[s]
@@ -200,6 +214,7 @@ def sweep_flow(operator, start, y, error):
     """Gauss–Seidel on y = start + γ Pᵀy: slow and certain, the error's 1-norm contracts by γ."""
     n, gamma = start.size, operator.discount
     rest = np.empty(n)
+    least, stalled = np.inf, 0
     for _ in range(int(np.log(error * (1.0 - gamma)) / np.log(gamma)) + 1):
         for i in range(2 * n):
             s = i if i < n else 2 * n - 1 - i
@@ -210,6 +225,9 @@ def sweep_flow(operator, start, y, error):
                 else:
                     inflow += gamma * operator.data[j] * y[operator.indices[j]]
             y[s] = inflow / (1.0 - gamma * own)
-        if rest_of_flow(operator, start, y, rest) <= error:
+        left = rest_of_flow(operator, start, y, rest)
+        stalled = stalled + 1 if left > 0.999 * least else 0
+        least = min(least, left)
+        if left <= error or stalled == 20:
             break
     return y

@@ -18,6 +18,7 @@ from .layouts import (
 from .linear import CHAINS, Following, bicgstab
 
 PAIRS_OF_SWEEPS = 3  # forward and backward, between two looks at the residual
+STALLED = 200  # rounds without progress after which rounding is to blame
 LANES = 32  # rewards swept together: enough vector operations to hide the latency of each
 
 
@@ -128,37 +129,66 @@ def follow(layout, reward, v, backed_up, choice, discount, pairs):
 
 
 @compiled
+def extrapolate(v, older, step, largest_rate):
+    """v ← where each state's geometric series leads, given v − older and the difference before it.
+
+    Aitken's Δ², state by state: regions that settle at different rates are each taken to their end.
+    """
+    for s in range(v.size):
+        now = v[s] - older[s]
+        rate = now / step[s] if step[s] != 0.0 else 0.0
+        rate = min(max(rate, 0.0), largest_rate)
+        v[s] += now * rate / (1.0 - rate)
+
+
+@compiled
 def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
     """Sweep v until MacQueen's bounds on the optimal values are at most `target` apart.
 
     Where sweeping is slow (the discount is close to 1, and values have to settle) each round also
     evaluates the greedy policy: exactly in deterministic dynamics, by BiCGSTAB otherwise, kept only
-    if it lowers the residual. So every round contracts, ties or not, and the loop ends.
+    if it lowers the residual. Rounding can make actions tie that are not, and undo what a sweep
+    has gained: rounds that stop making progress leave out the sweeps in turn, and then end it.
 
     In a world that mixes fast, errors soon differ by little between states, and what they have in
     common does not matter to the bounds: there it is best to follow the greedy policy for a few
     steps of plain value iteration. Whether it is such a world shows after a few rounds.
-    Gives back the least and the largest of Tv − v, and the rounds used; backed_up is Tv.
+    Gives back the least and the largest of Tv − v, the rounds used, and whether it came to an end
+    by itself, at the target or at what rounding allows; backed_up is Tv.
     """
     steps = 2 * PAIRS_OF_SWEEPS + 1
     slow_rate = (0.8 if is_deterministic(layout) else 0.985) ** steps
     patience = 1 if is_deterministic(layout) else 5
     mixing = not is_table(layout)
     n = v.size
-    slow = 0
-    previous = np.inf
+    slow, stalled, failures = 0, 0, 0
+    previous, least, before_jump = np.inf, np.inf, np.inf
+    ended = True
     work = np.empty((0, 0))
     path, state = np.empty(0, np.uint32), np.empty(0, np.uint8)
+    older, step, saved = np.empty(0), np.empty(0), np.empty(0)
+    # Every third plain round extrapolates; phase counts up to it, and is −1 once that has failed.
+    phase = -1 if is_deterministic(layout) else 0
     for done in range(rounds + 1):
         low, high = residual(layout, reward, v, backed_up, choice, discount)
         spread = high - low
-        if spread * discount / (1.0 - discount) <= target or done == rounds:
+        if spread * discount / (1.0 - discount) <= target:
+            break
+        if done == rounds:
+            ended = False
             break
         if mixing and done >= 3 and spread > 0.6 * previous:
             mixing = False
         elif not mixing and slow < patience:
             slow = slow + 1 if spread > slow_rate * previous else 0
         stuck = slow >= patience
+        if spread < 0.999 * least:
+            least = spread
+            stalled = 0
+        elif stuck:
+            stalled += 1
+            if stalled == STALLED:
+                break
         previous = spread
         if mixing:
             follow(layout, reward, v, backed_up, choice, discount, min(done, 4))
@@ -179,10 +209,29 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
             if not left < before:
                 v[:] = backed_up
         else:
-            v[:] = backed_up
-        for _ in range(PAIRS_OF_SWEEPS):
-            sweep(layout, reward, v, discount)
-    return low, high, done
+            if phase == 3 and spread > 0.9 * before_jump:
+                v[:] = saved
+                failures += 1
+                phase = 0 if failures < 3 else -1
+            else:
+                v[:] = backed_up
+            if phase >= 0:
+                if older.size == 0:
+                    older, step, saved = np.empty(n), np.empty(n), np.empty(n)
+                phase %= 3
+                if phase == 2:
+                    saved[:] = v
+                    before_jump = spread
+                    extrapolate(v, older, step, discount**steps)
+                else:
+                    for s in range(n):
+                        step[s] = v[s] - older[s]
+                older[:] = v
+                phase += 1
+        if stalled % 2 == 0:
+            for _ in range(PAIRS_OF_SWEEPS):
+                sweep(layout, reward, v, discount)
+    return low, high, done, ended
 
 
 def walk_if_table(layout, reward, v, choice, discount, path, state):

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from ..checks import frozen
 from ..errors import require
 from ..mdp import MDP
 
@@ -81,6 +82,10 @@ def gridworld(
     rows = sp.csr_array(
         (data, indices, np.arange(n_pairs + 1, dtype=np.int32) * width), shape=(n_pairs, n_states)
     )
+    rows.sum_duplicates()
+    for array in (data, data.base, indices, indices.base, rows.data, rows.indices, rows.indptr):
+        if array is not None:
+            frozen(array)  # handed over, and so not copied
     per_side = size // block
     macrocell = (row // block * per_side + column // block).astype(np.int32)
     features = sp.csr_array(
