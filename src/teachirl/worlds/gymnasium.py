@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ..checks import Floats
 from ..errors import InvalidInputError, MissingExtraError, require
 from ..mdp import MDP
-from .table import Table, read_table
+from .outcomes import Outcomes, read_outcomes
 from .toy_text import about
 
 FeatureFunction: TypeAlias = Callable[[int, int], Mapping[str, float] | Sequence[float] | Floats]
@@ -68,7 +68,7 @@ def _make(name: str) -> Any:
 
 def _converted(env: Any, discount: float, features: FeatureFunction | None) -> MDP:
     base = getattr(env, "unwrapped", env)
-    table, known = read_table(base), about(base)
+    table, known = read_outcomes(base), about(base)
     columns = known.features(table) if features is None else _asked(features, table)
     named = {"reward": table.expected(table.rewards), **columns}
     phi = np.column_stack(list(named.values()))
@@ -101,7 +101,7 @@ def _converted(env: Any, discount: float, features: FeatureFunction | None) -> M
     )
 
 
-def _asked(features: FeatureFunction, table: Table) -> dict[str, Floats]:
+def _asked(features: FeatureFunction, table: Outcomes) -> dict[str, Floats]:
     """Columns [P] of the user's own features, by name."""
     n_pairs, length = len(table.states), None
     columns: dict[str, Floats] = {}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import Floats
-from .table import Table
+from .outcomes import Outcomes
 
 LANDMARKS = ("red", "green", "yellow", "blue")
 
@@ -25,7 +25,7 @@ class About:
     `features` gives columns [P] by name.
     """
 
-    features: Callable[[Table], dict[str, Floats]]
+    features: Callable[[Outcomes], dict[str, Floats]]
     state_names: list[str] | None = None
     action_names: tuple[str, ...] | None = None
 
@@ -48,7 +48,7 @@ def _frozen_lake(base: Any) -> About:
     tiles = np.asarray(base.desc).astype(str)
     moves = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
 
-    def features(table: Table) -> dict[str, Floats]:
+    def features(table: Outcomes) -> dict[str, Floats]:
         flat = tiles.ravel()
         playing = ~np.isin(flat, ["G", "H"])
         goes_on, entered = playing[table.sources], flat[table.targets]
@@ -75,7 +75,7 @@ def _cliff_walking(base: Any) -> About:
     tiles[-1, -1] = "goal"
     moves = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
 
-    def features(table: Table) -> dict[str, Floats]:
+    def features(table: Outcomes) -> dict[str, Floats]:
         aimed = _aimed(tiles, moves, table)
         return {
             "step": np.ones(len(table.states)),
@@ -99,7 +99,7 @@ def _taxi(base: Any) -> About:
     at_destination = place == landmarks[destination]
     moves = ("south", "north", "east", "west", "pickup", "dropoff")
 
-    def features(table: Table) -> dict[str, Floats]:
+    def features(table: Outcomes) -> dict[str, Floats]:
         state, action = table.states, table.actions
         dropoff = (action == 5) & aboard[state]
         stopped = dropoff & np.isin(place, landmarks)[state]
@@ -140,7 +140,7 @@ def _neighbours(tiles: Any, move: tuple[int, int]) -> Any:
     return padded[1 + down : 1 + down + rows, 1 + right : 1 + right + columns]
 
 
-def _aimed(tiles: Any, moves: dict[str, tuple[int, int]], table: Table) -> Any:
+def _aimed(tiles: Any, moves: dict[str, tuple[int, int]], table: Outcomes) -> Any:
     """[P], the tile that each pair's action aims at, whatever may come of it."""
     ahead = np.stack([_neighbours(tiles, move).ravel() for move in moves.values()])
     return ahead[table.actions, table.states]

@@ -16,7 +16,7 @@ from ..errors import require
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Outcomes:
     """The outcomes of all pairs, one after the other.
 
     states, actions are [P]; pairs, probabilities, targets, rewards, ended are [outcomes].
@@ -43,7 +43,7 @@ class Table:
         return self.states[self.pairs]
 
 
-def read_table(base: Any) -> Table:
+def read_outcomes(base: Any) -> Outcomes:
     name = type(base).__name__
     table = getattr(base, "P", None)
     require(
@@ -77,7 +77,7 @@ def read_table(base: Any) -> Table:
             actions.append(action)
     require(len(states) > 0, "P must have a state with an action, got none")
     probabilities, targets, rewards, ended = zip(*outcomes, strict=True)
-    return Table(
+    return Outcomes(
         len(by_state),
         np.array(states),
         np.array(actions),
