@@ -262,10 +262,10 @@ def _plan(
     max_rounds: int | None,
 ) -> Plan:
     gamma, dynamics = mdp.discount, mdp.dynamics
-    layout = dynamics.layout
-    least, most = float(rewards.min()), float(rewards.max())
+    layout, beyond = dynamics.layout, gamma / (1.0 - gamma)
+    least, most = kernels.extremes(rewards)
     largest = max(abs(least), abs(most)) / (1.0 - gamma)
-    norms = math.hypot(*weights) * mdp.largest_feature
+    norms = kernels.length(weights) * mdp.largest_feature
     require(
         math.isfinite(1e6 * (norms + largest) / (1.0 - gamma) ** 2),
         f"weights give rewards of the order of {norms:.3g}: too large to plan with",
@@ -278,29 +278,25 @@ def _plan(
     asked = tolerance * (most - least) / (1.0 - gamma)
     # Half of what is asked goes to the values, half to actions that are tied within it.
     target = max(0.5 * (asked - 2.0 * slack), 2.0 * slack)
-    reward = _reward_for(mdp, rewards)
-    backed_up = np.empty(mdp.n_states)
+    tie = 0.5 * (1.0 - gamma) * target
     choice = np.empty(mdp.n_states, dtype=_choice_type(mdp))
     certain = _certain_rounds(gamma, target, 2.0 * largest)
-    low, high, rounds, ended = kernels.solve(
+    values, hoped, high, reached, low, reach, rounds, ended = kernels.plan(
         layout,
-        reward,
+        _reward_for(mdp, rewards),
+        mdp.start,
         v,
-        backed_up,
         choice,
         gamma,
         target,
-        certain if max_rounds is None else max_rounds,
+        tie,
+        certain if max_rounds is None else int(max_rounds),
     )
-    slack = _slack(mdp, norms, max(largest, float(np.abs(v).max())))
-    beyond = gamma / (1.0 - gamma)
+    slack = _slack(mdp, norms, max(largest, reach))
     # The start and the rows sum to 1 up to rounding only, and l and h are weighted by their sums.
     sums = (64.0 * _EPS + 2.0 * kernels.rounding_of(layout) / (1.0 - gamma)) * beyond
-    upper = float((mdp.start * backed_up).sum()) + beyond * high + sums * abs(high) + slack
-    values = backed_up + beyond * 0.5 * (low + high)
-    tie = 0.5 * (1.0 - gamma) * target
-    low = kernels.break_ties(layout, reward, v, backed_up, choice, gamma, tie)
-    lower = float((mdp.start * backed_up).sum()) + beyond * low - sums * abs(low) - slack
+    upper = hoped + beyond * high + sums * abs(high) + slack
+    lower = reached + beyond * low - sums * abs(low) - slack
     if upper - lower <= asked or least == most:
         status = PlanStatus.OPTIMAL
     else:

@@ -16,7 +16,7 @@ from .layouts import (
     rounding_of,
 )
 from .linear import Flow, push, solve_flow, sweep_flow
-from .sweeps import LANES, break_ties, solve, sweep_lanes
+from .sweeps import LANES, extremes, length, plan, sweep_lanes
 
 __all__ = [
     "LANES",
@@ -27,12 +27,13 @@ __all__ = [
     "Sparse",
     "StateReward",
     "Table",
-    "break_ties",
+    "extremes",
     "layout_of",
+    "length",
     "padded",
+    "plan",
     "push",
     "rounding_of",
-    "solve",
     "solve_flow",
     "sweep_flow",
     "sweep_lanes",

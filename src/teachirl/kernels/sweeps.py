@@ -248,6 +248,62 @@ def _walk_if_table(layout, reward, v, choice, discount, path, state):
 
 
 @compiled
+def plan(layout, reward, start, v, choice, discount, target, tie, rounds):
+    """`solve`, then a policy with ties broken: all that `planning` needs, in one call.
+
+    Gives back the values; the start's mean of Tv and the largest of Tv − v; the start's mean of
+    T_π v and the least of T_π v − v, π being the policy left in `choice`; the largest |v|; the
+    rounds, and whether they came to an end by themselves.
+    """
+    backed_up = np.empty(v.size)
+    low, high, done, ended = solve(layout, reward, v, backed_up, choice, discount, target, rounds)
+    hoped = mean(start, backed_up)
+    values = np.empty(v.size)
+    shift = discount / (1.0 - discount) * 0.5 * (low + high)
+    largest = 0.0
+    for s in range(v.size):
+        values[s] = backed_up[s] + shift
+        largest = max(largest, abs(v[s]))
+    low = break_ties(layout, reward, v, backed_up, choice, discount, tie)
+    return values, hoped, high, mean(start, backed_up), low, largest, done, ended
+
+
+@compiled
+def mean(start, v):
+    """⟨start, v⟩ by Neumaier's compensated sum, exact up to two roundings."""
+    total, lost = 0.0, 0.0
+    for s in range(v.size):
+        term = start[s] * v[s]
+        fresh = total + term
+        lost += (total - fresh) + term if abs(total) >= abs(term) else (term - fresh) + total
+        total = fresh
+    return total + lost
+
+
+@compiled
+def extremes(values):
+    """The least and the largest, in one pass."""
+    low, high = np.inf, -np.inf
+    for value in values.flat:
+        low, high = min(low, value), max(high, value)
+    return low, high
+
+
+@compiled
+def length(vector):
+    """‖vector‖, without under- or overflow of squares."""
+    scale = 0.0
+    for entry in vector:
+        scale = max(scale, abs(entry))
+    if scale == 0.0:
+        return 0.0
+    total = 0.0
+    for entry in vector:
+        total += (entry / scale) ** 2
+    return scale * np.sqrt(total)
+
+
+@compiled
 def sweep_lanes(successors, own, rewards, v, lanes, discount, tolerance):
     """Sweep `lanes` rewards together, in a table of four moves; rewards and v are [S · lanes].
 
