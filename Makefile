@@ -22,6 +22,8 @@ types: $(READY)
 
 bench: $(PEERS)
 	$(BIN)/python benchmarks/planning.py
+	$(BIN)/python benchmarks/risk.py
+	$(BIN)/python benchmarks/worst_case.py
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -1,6 +1,8 @@
 """Teach inverse reinforcement learners: what to show, what to tell, and how sure you can be."""
 
 from . import worlds
+from .bounds import WorstCaseBounds, WorstCaseStatus
+from .certificates import Bound, Certificate, LooksOptimal, certify
 from .demonstrations import Demonstration, as_demonstration
 from .errors import FileFormatError, InvalidInputError, MissingExtraError, TeachirlError
 from .mdp import MDP, Dynamics
@@ -15,18 +17,26 @@ from .planning import (
     worst_policy,
 )
 from .policy import Policy
+from .polytope import Diameter, best_case, diameter, worst_case
+from .risk import BlindSpot, blind_spot, relative_risk, risk_after, teaching_risk
 from .sampling import sample_trajectories
 from .trajectories import Trajectories
 from .trajectory_files import read_trajectories, write_trajectories
+from .worldview import Worldview
 
 __version__ = "0.1.0"
 
 __all__ = [
     "MDP",
+    "BlindSpot",
+    "Bound",
+    "Certificate",
     "Demonstration",
+    "Diameter",
     "Dynamics",
     "FileFormatError",
     "InvalidInputError",
+    "LooksOptimal",
     "MissingExtraError",
     "Plan",
     "PlanStatus",
@@ -34,8 +44,15 @@ __all__ = [
     "Policy",
     "TeachirlError",
     "Trajectories",
+    "Worldview",
+    "WorstCaseBounds",
+    "WorstCaseStatus",
     "__version__",
     "as_demonstration",
+    "best_case",
+    "blind_spot",
+    "certify",
+    "diameter",
     "feature_expectations",
     "mixture",
     "occupancy",
@@ -44,8 +61,12 @@ __all__ = [
     "policy_from_occupancy",
     "read_trajectories",
     "relative_performance",
+    "relative_risk",
+    "risk_after",
     "sample_trajectories",
+    "teaching_risk",
     "worlds",
+    "worst_case",
     "worst_policy",
     "write_trajectories",
 ]

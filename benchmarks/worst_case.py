@@ -1,0 +1,303 @@
+"""The exact worst case: the bundle method against HiGHS, and against the time of one MDP solve.
+
+    python benchmarks/worst_case.py [--quick] [--cases grid20] [--seconds-limit 60] [--csv FILE]
+
+Every contestant returns certified bounds; the error in the tables is how far apart they are, as a
+fraction of max R − min R, or how far they miss the bounds that the bundle method finds at 1e-6, if
+that is more. An answer counts at 1e-4.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import teachirl as ti
+from harness import (
+    Contestant,
+    Prepare,
+    Progress,
+    Rules,
+    Score,
+    cell,
+    machine,
+    race,
+    ratio,
+    table,
+    write_csv,
+)
+from teachirl.bounds import WorstCaseBounds
+from teachirl.bundle import worst_case_by_bundle
+from teachirl.programs import Form, solve_program
+from teachirl.worldview import Worldview
+
+Floats = NDArray[np.float64]
+Solve = Callable[[float], Floats]
+
+ACCURACY = 1e-4
+PACKAGES = ["teachirl", "numpy", "scipy", "numba", "highspy"]
+BLOCKS = {20: 2, 128: 16, 1000: 100}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of a table: a grid, the paper's optimal demonstration, Gaussian weights and rows."""
+
+    size: int
+    rows: int
+    discount: float
+    slip: float
+
+    @property
+    def group(self) -> str:
+        """What --cases calls it."""
+        return f"grid{self.size}"
+
+    @property
+    def title(self) -> str:
+        return f"{self.size}×{self.size}, ℓ {self.rows}, γ {self.discount:g}, slip {self.slip:g}"
+
+    @property
+    def expected_seconds(self) -> float:
+        """A guess, for the estimate of the time left."""
+        return {20: 6.0, 128: 70.0, 1000: 30.0}[self.size]
+
+    def problem(self) -> Problem:
+        mdp = ti.worlds.gridworld(self.size, BLOCKS[self.size], self.discount, self.slip)
+        rng = np.random.default_rng([0, self.size, self.rows])
+        w = rng.standard_normal(mdp.n_features)
+        w /= np.linalg.norm(w)
+        view = Worldview(rng.standard_normal((self.rows, mdp.n_features)))
+        best, worst = ti.optimal_policy(mdp, w), ti.worst_policy(mdp, w)
+        mu = ti.feature_expectations(mdp, best.policy)
+        return Problem(mdp, view, w, best.policy, mu, best.value - worst.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    mdp: ti.MDP
+    view: Worldview
+    weights: Floats
+    policy: ti.Policy
+    expectations: Floats
+    span: float
+
+
+def all_cases() -> list[Case]:
+    small = [
+        Case(20, rows, discount, slip)
+        for slip in (0.0, 0.3)
+        for discount in (0.9, 0.99)
+        for rows in (5, 20, 50, 80)
+    ]
+    medium = [Case(128, rows, 0.9, slip) for slip in (0.0, 0.3) for rows in (20, 50)]
+    large = [Case(1000, rows, 0.9, 0.0) for rows in (20, 50, 80)] + [Case(1000, 50, 0.99, 0.0)]
+    return small + medium + large
+
+
+def bundle(case: Case) -> Solve:
+    p = case.problem()
+
+    def solve(epsilon: float) -> Floats:
+        found = worst_case_by_bundle(
+            p.mdp, p.view, p.weights, p.expectations, policy=p.policy, tolerance=epsilon
+        )
+        return bounds(found)
+
+    return solve
+
+
+def program(form: Form, case: Case) -> Solve:
+    p = case.problem()
+    x = ti.occupancy(p.mdp, p.policy)
+
+    def solve(epsilon: float) -> Floats:
+        found = solve_program(
+            p.mdp, p.view, p.weights, p.expectations, form=form, occupancy=x, tolerance=epsilon
+        )
+        return bounds(found)
+
+    return solve
+
+
+def one_plan(case: Case) -> Solve:
+    """The unit of the largest grids: one optimal policy, from cold; its bounds are another's."""
+    p = case.problem()
+
+    def solve(epsilon: float) -> Floats:
+        ti.optimal_policy(p.mdp, p.weights)
+        return np.zeros(0)
+
+    return solve
+
+
+def bounds(found: WorstCaseBounds) -> Floats:
+    return np.array([found.lower, found.upper])
+
+
+OURS = "bundle"
+PROGRAMS: dict[str, Prepare] = {
+    OURS: bundle,
+    "HiGHS, lifted, interior point": functools.partial(program, "lifted"),
+    "HiGHS, direct, dual simplex": functools.partial(program, "direct"),
+}
+PLANS: dict[str, Prepare] = {OURS: bundle, "one MDP solve": one_plan}
+
+
+def error_against(case: Case) -> Callable[[Floats], float]:
+    p = case.problem()
+    known = worst_case_by_bundle(
+        p.mdp,
+        p.view,
+        p.weights,
+        p.expectations,
+        policy=p.policy,
+        tolerance=1e-6 if case.size < 1000 else 1e-5,
+    )
+
+    def error_of(answer: Floats) -> float:
+        if len(answer) == 0:
+            return 0.0
+        lower, upper = answer
+        missed = max(upper - lower, known.lower - upper, lower - known.upper)
+        return float(missed / p.span) if math.isfinite(missed) else math.inf
+
+    return error_of
+
+
+def run_cases(
+    cases: list[Case],
+    contestants: list[Contestant],
+    rules: Rules,
+    progress: Progress,
+    scores: dict[Case, list[Score]],
+) -> None:
+    """Add the scores of each case; whoever is over the limit sits out what is harder."""
+    over: dict[str, dict[str, str]] = {}
+    for case in cases:
+        progress.step(case.title)
+        skip = over.setdefault(case.group, {})
+        scores[case] = race(contestants, case, error_against(case), rules, skip)
+        for score in scores[case]:
+            if score.over_limit:
+                skip[score.contestant] = f"not tried: too slow at ℓ {case.rows}"
+
+
+def programs_report(scores: dict[Case, list[Score]], rules: Rules) -> str:
+    rows = [
+        [case.title, *(cell(score, line[0], rules) for score in line)]
+        for case, line in scores.items()
+    ]
+    return "\n\n".join(
+        [
+            f"## The worst case to a certified gap of {ACCURACY:g}",
+            "Time, how many times the bundle's, gap.",
+            table(["case", *PROGRAMS], rows),
+        ]
+    )
+
+
+def plans_report(scores: dict[Case, list[Score]], rules: Rules) -> str:
+    rows = []
+    for case, (ours, plan) in scores.items():
+        times = ratio(ours, plan, rules)
+        shown = "–" if times is None else f"{times:.3g}"
+        rows.append([case.title, cell(ours, ours, rules), cell(plan, plan, rules), shown])
+    return "\n\n".join(
+        [
+            "## A million states, in MDP solves",
+            table(["case", *PLANS, "the bundle in MDP solves"], rows),
+        ]
+    )
+
+
+CSV_HEADER = "case", "contestant", "seconds", "ratio", "error", "epsilon", "runs", "note"
+
+
+def csv_rows(scores: dict[Case, list[Score]], rules: Rules) -> list[list[object]]:
+    return [
+        [
+            case.title,
+            score.contestant,
+            score.seconds,
+            ratio(score, line[0], rules),
+            score.error,
+            score.epsilon,
+            score.runs,
+            score.note,
+        ]
+        for case, line in scores.items()
+        for score in line
+    ]
+
+
+def parsed(arguments: list[str] | None) -> argparse.Namespace:
+    groups = list(dict.fromkeys(case.group for case in all_cases()))
+    parser = argparse.ArgumentParser(description="The exact worst case against HiGHS.")
+    parser.add_argument("--quick", action="store_true", help="the smallest grid, fewer turns")
+    parser.add_argument("--cases", help=f"comma-separated, of: {', '.join(groups)}")
+    parser.add_argument("--seconds-limit", type=float, default=60.0, help="for one run (60)")
+    parser.add_argument("--csv", type=Path, help="also write all scores to this file")
+    options = parser.parse_args(arguments)
+    chosen = options.cases.split(",") if options.cases else groups[: 1 if options.quick else None]
+    unknown = sorted(set(chosen) - set(groups))
+    if unknown:
+        parser.error(f"--cases: there is no {', '.join(unknown)}; there are {', '.join(groups)}")
+    if not options.seconds_limit > 0:
+        parser.error(f"--seconds-limit must be positive, got {options.seconds_limit:g}")
+    if options.csv is not None and not options.csv.parent.is_dir():
+        parser.error(f"--csv: there is no folder {options.csv.parent}")
+    options.chosen = chosen
+    return options
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parsed(arguments)
+    rules = Rules(
+        accuracy=ACCURACY,
+        tightenings=1,
+        seconds_limit=options.seconds_limit,
+        rounds=2 if options.quick else 4,
+        budget=2.0,
+    )
+    cases = [case for case in all_cases() if case.group in options.chosen]
+    progress = Progress([case.expected_seconds for case in cases])
+    programs: dict[Case, list[Score]] = {}
+    plans: dict[Case, list[Score]] = {}
+    status = 0
+    contestants: list[Contestant] = []
+    try:
+        for prepares, scores in ((PROGRAMS, programs), (PLANS, plans)):
+            chosen = [case for case in cases if (case.size == 1000) == (scores is plans)]
+            field = [Contestant(name, prepare) for name, prepare in prepares.items()]
+            contestants += field
+            run_cases(chosen, field, rules, progress, scores)
+            for contestant in field:
+                contestant.stop()
+    except KeyboardInterrupt:
+        status = 130  # what was measured so far is still printed
+    finally:
+        for contestant in contestants:
+            contestant.stop()
+        progress.close()
+    reports = [
+        report(scores, rules)
+        for report, scores in ((programs_report, programs), (plans_report, plans))
+        if scores
+    ]
+    print("\n\n".join([*reports, machine(PACKAGES)]))
+    if options.csv is not None:
+        write_csv(options.csv, CSV_HEADER, csv_rows(programs, rules) + csv_rows(plans, rules))
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,193 @@
+"""What a policy does from each of G blocks of start states, in a few directions.
+
+A policy that is optimal from every start state is optimal from every block of them, so that the
+feature expectations M are a sum M_1 + … + M_G, and one plan gives a point of each M_g. Here are
+⟨d_i, μ_g(π)⟩ for some directions d_i and all blocks g: in deterministic dynamics by one pass over
+the paths out of each block, otherwise by one factorisation of I − γP_π with a right hand side a
+direction, or, in large worlds, by iterations for each block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import splu
+
+from . import kernels
+from .checks import Floats, Ints
+from .kernels import Table
+from .kernels.blocks import block_features, product, share_out
+from .mdp import MDP
+from .occupancies import DIRECT_LIMIT, RELATIVE_ERROR, policy_transitions
+from .policy import Policy
+
+# A table [G, k] of feature expectations is kept up to this size; beyond, one [S, n] of rewards.
+WIDE = 4_000_000
+
+
+class Blocks:
+    """The start states of an MDP in blocks of about the same probability, and directions [n, k]."""
+
+    def __init__(self, mdp: MDP, directions: Floats, count: int) -> None:
+        self.mdp = mdp
+        self.directions = np.ascontiguousarray(directions.T)
+        self.states = _in_order(mdp)
+        self.bounds = _even_bounds(mdp.start[self.states], count)
+        self.masses = np.add.reduceat(mdp.start[self.states], self.bounds[:-1])
+        self._rewards: Floats | None = None
+        self._work: Any = None
+
+    @property
+    def count(self) -> int:
+        """G; not more than there are start states"""
+        return len(self.bounds) - 1
+
+    def columns(self, policy: Policy) -> Floats:
+        """⟨d_i, μ_g(π)⟩: array [G, n]; its sum over the blocks is ⟨d_i, μ(π)⟩."""
+        layout = self.mdp.dynamics.layout
+        if policy.pairs is not None and isinstance(layout, Table) and layout.own == 1.0:
+            return self._by_paths(layout, policy.pairs)
+        if self.mdp.n_states <= DIRECT_LIMIT:
+            return self._by_values(policy)
+        return self._by_visits(policy)
+
+    def visits(self, policy: Policy, shares: Floats) -> Floats:
+        """The state occupancy [S] of the policy if block g starts with probability ∝ shares[g]."""
+        mdp = self.mdp
+        start = np.zeros(mdp.n_states)
+        share_out(mdp.start, self.states, self.bounds, shares, start)
+        layout = mdp.dynamics.layout
+        if policy.pairs is not None and isinstance(layout, Table) and layout.own == 1.0:
+            choice = policy.pairs - mdp.dynamics.offsets[:-1]
+            return np.asarray(kernels.push(layout, choice, start, mdp.discount))
+        if mdp.n_states <= DIRECT_LIMIT:
+            system, factors = self._factors(policy)
+            y: Floats = factors.solve(start)
+            y += factors.solve(start - system.T @ y)
+            return np.maximum(y, 0.0)
+        return self._flow(policy_transitions(mdp, policy), start)
+
+    def _by_paths(self, layout: Table, pairs: Ints) -> Floats:
+        mdp, n = self.mdp, self.mdp.n_states
+        k, width = self.directions.shape
+        features: Any = mdp.features
+        sparse = not isinstance(features, np.ndarray)
+        few = sparse and features.nnz <= width * features.shape[0] and self.count * k <= WIDE
+        if few:
+            table = features.indptr, features.indices, features.data
+        else:
+            rewards = self._all_rewards()
+            places = np.tile(np.arange(width, dtype=np.int32), len(rewards))
+            table = np.arange(len(rewards) + 1) * width, places, rewards.ravel()
+        if self._work is None:
+            self._work = (
+                np.zeros(n + 1, np.int32),
+                np.empty(n, np.int32),
+                np.empty(n, np.uint32),
+                np.empty(n, np.uint32),
+                np.empty(n),
+            )
+        out = np.empty((self.count, k if few else width))
+        block_features(
+            layout,
+            (pairs - mdp.dynamics.offsets[:-1]).astype(np.uint32),
+            mdp.start,
+            self.states,
+            self.bounds,
+            mdp.discount,
+            pairs if mdp.features_per_pair else pairs[:0],
+            table,
+            self._work,
+            out,
+        )
+        return self._along(out) if few else out
+
+    def _by_values(self, policy: Policy) -> Floats:
+        mdp, rewards = self.mdp, self._all_rewards()
+        if mdp.features_per_pair and policy.pairs is not None:
+            rewards = rewards[policy.pairs]
+        elif mdp.features_per_pair:
+            each = policy.probabilities[:, None] * rewards
+            rewards = np.add.reduceat(each, mdp.dynamics.offsets[:-1], axis=0)
+        system, factors = self._factors(policy)
+        values = factors.solve(rewards, "T")
+        off = rewards - system @ values
+        if float(np.abs(off).max()) > 1e-14 * float(np.abs(values).max()):
+            values += factors.solve(off, "T")
+        first = mdp.start[self.states, None] * values[self.states]
+        return np.add.reduceat(first, self.bounds[:-1], axis=0)
+
+    def _by_visits(self, policy: Policy) -> Floats:
+        mdp, chain = self.mdp, policy_transitions(self.mdp, policy)
+        out = np.empty((self.count, mdp.n_features))
+        for g in range(self.count):
+            start = np.zeros(mdp.n_states)
+            mine = self.states[self.bounds[g] : self.bounds[g + 1]]
+            start[mine] = mdp.start[mine]
+            y = self._flow(chain, start)
+            if mdp.features_per_pair:
+                y = y[mdp.dynamics.pair_states] * policy.probabilities
+            out[g] = mdp.features.T @ y
+        return self._along(out)
+
+    def _factors(self, policy: Policy) -> tuple[sp.csr_array, Any]:
+        """I − γP_π, and the factors of its transpose: an M-matrix, so that no pivots are needed."""
+        n = self.mdp.n_states
+        chain = policy_transitions(self.mdp, policy)
+        system = sp.csr_array(sp.eye_array(n, format="csr") - self.mdp.discount * chain)
+        factors = splu(
+            sp.csc_array((system.data, system.indices, system.indptr), shape=(n, n)),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+        return system, factors
+
+    def _flow(self, chain: sp.csr_array, start: Floats) -> Floats:
+        inflow = sp.csr_array(chain.T)
+        operator = kernels.Flow(inflow.indptr, inflow.indices, inflow.data, self.mdp.discount)
+        error = RELATIVE_ERROR * float(start.sum())
+        y: Floats
+        y, left = kernels.solve_flow(operator, start, error)
+        if left > error:
+            y = kernels.sweep_flow(operator, start, y, error)
+        return np.maximum(y, 0.0)
+
+    def _all_rewards(self) -> Floats:
+        """⟨d_i, φ⟩ for each row of the features, [S, n] or [P, n]."""
+        if self._rewards is None:
+            self._rewards = np.ascontiguousarray(self.mdp.features @ self.directions)
+        return self._rewards
+
+    def _along(self, expectations: Floats) -> Floats:
+        out = np.empty((self.count, self.directions.shape[1]))
+        product(expectations, self.directions, out)
+        return out
+
+
+def _even_bounds(masses: Floats, count: int) -> Ints:
+    """Where to cut so that the parts, none of them empty, have about the same mass."""
+    if count >= len(masses):
+        return np.arange(len(masses) + 1)
+    marks = np.cumsum(masses) * (count / masses.sum())
+    cuts = np.searchsorted(marks, np.arange(1, count) - 1e-9) + 1
+    return np.unique(np.concatenate([[0], cuts, [len(masses)]]))
+
+
+def _in_order(mdp: MDP) -> NDArray[np.uint32]:
+    """The start states, those with the same feature together: blocks that differ make better cuts.
+
+    States that are numbered one after the other are taken to be near each other anyway.
+    """
+    states = np.flatnonzero(mdp.start > 0.0).astype(np.uint32)
+    features: Any = mdp.features
+    dense = isinstance(features, np.ndarray)
+    if dense or mdp.features_per_pair or features.nnz > mdp.n_states:
+        return states
+    first = np.full(mdp.n_states, -1, dtype=np.int64)
+    some = np.diff(features.indptr) > 0
+    first[some] = features.indices[features.indptr[:-1][some]]
+    return states[np.argsort(first[states], kind="stable")]

@@ -1,0 +1,121 @@
+"""What is proved of a worst case: bounds, a witness, and how multipliers become a bound.
+
+For any θ, with the demonstrated μ_T and q = w − Aᵀθ, every μ ∈ M with ‖A(μ − μ_T)‖ ≤ ε has
+
+    ⟨w, μ⟩ ≥ ⟨θ, Aμ_T⟩ − ε‖θ‖ + min_{μ ∈ M} ⟨q, μ⟩.                                            (★)
+
+The minimum is planned with certified bounds, and all rounding is subtracted.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .checks import Floats
+from .mdp import MDP
+from .occupancies import RELATIVE_ERROR, ROUNDING
+from .planning import optimal_policy
+from .policy import Policy
+from .worldview import Worldview
+
+_EPS = float(np.finfo(float).eps)
+
+
+class WorstCaseStatus(enum.Enum):
+    """How the search for the worst case ended; the text says what to do about it."""
+
+    OPTIMAL = "the bounds are as close as asked"
+    INFEASIBLE = "no policy matches the demonstration this closely; raise mismatch"
+    INACCURATE = "the bounds hold but are further apart than asked; try another method"
+    OUT_OF_BUDGET = "stopped early with valid bounds; allow more solves, or more seconds"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, eq=False)
+class WorstCaseBounds:
+    """What is known about the worst case (or the best) of all policies that match.
+
+    Attributes
+    ----------
+    lower, upper : floats around the extreme reward. Of a worst case `lower` is proved, and `upper`
+        is what the witness earns, rounding added; of a best case it is the other way round. If no
+        policy matches, both are ∞ (of a best case −∞), as the extreme of nothing is
+    theta : array [ℓ], what proves the bound by (★), or that no policy matches
+    witness : a policy that matches and earns that; if none matches, one that misses by least; None
+        if none was found in time
+    occupancy : array [P], of the witness
+    matched : ‖A(μ(witness) − μ_T)‖, recomputed; ∞ without a witness
+    solves : how many MDPs were solved
+    status : WorstCaseStatus
+    """
+
+    lower: float
+    upper: float
+    theta: Floats
+    witness: Policy | None
+    occupancy: Floats | None
+    matched: float
+    solves: int
+    status: WorstCaseStatus
+
+
+def lower_bound(
+    mdp: MDP,
+    view: Worldview,
+    weights: Floats,
+    expectations: Floats,
+    mismatch: float,
+    theta: Floats,
+) -> float:
+    """The right hand side of (★), certified: one MDP is solved.
+
+    It holds for the demonstrated policy itself, whose feature expectations may differ from
+    `expectations` by rounding, see `expectation_error`.
+
+    >>> import numpy as np, teachirl as ti
+    >>> from teachirl.bounds import lower_bound
+    >>> from teachirl.worldview import Worldview
+    >>> mdp, w = ti.worlds.chain(5), np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    >>> view = Worldview.select(mdp, ["cell 3"])
+    >>> mu = ti.feature_expectations(mdp, ti.Policy.uniform(mdp))
+    >>> round(lower_bound(mdp, view, w, mu, 0.0, np.zeros(1)), 4)  # unconstrained
+    -12.4086
+    """
+    A, k = view.matrix, mdp.n_features
+    seen = A.T @ theta
+    q = weights - seen
+    terms = np.abs(A).T @ np.abs(theta)
+    # ⟨w, μ⟩ = ⟨q, μ⟩ + ⟨Aᵀθ, μ⟩: what q and Aᵀθ miss by rounding counts once with μ, once with μ_T.
+    missed = _EPS * ((len(theta) + 2) * terms + np.abs(q))
+    reach = largest_entries(mdp) / (1.0 - mdp.discount) + np.abs(expectations)
+    slack = float(missed @ reach) + (k + 2) * _EPS * float(np.abs(seen) @ np.abs(expectations))
+    slack += expectation_error(mdp, seen)
+    least = -optimal_policy(mdp, -q).upper
+    shown = float(seen @ expectations)
+    allowed = mismatch * float(np.linalg.norm(theta)) if mismatch else 0.0
+    slack += (k + 8) * _EPS * (allowed + slack) + 4 * _EPS * (abs(least) + abs(shown))
+    return least + shown - allowed - slack
+
+
+def expectation_error(mdp: MDP, direction: Floats) -> float:
+    """How far ⟨direction, μ⟩, with the computed μ of a policy, may be from the policy's own."""
+    away = 1.0 - mdp.discount
+    # ‖x̂ − x‖₁ relative to ‖x‖₁ = 1/(1 − γ): the equations' residual, and sums of up to S terms.
+    visits = max(RELATIVE_ERROR, ROUNDING / away) + (4 * mdp.n_states + 8 / away) * _EPS
+    products = (mdp.n_states + mdp.n_features + 4) * _EPS
+    most = float(np.abs(mdp.rewards(direction)).max())
+    return (visits * most + products * float(np.abs(direction) @ largest_entries(mdp))) / away
+
+
+def largest_entries(mdp: MDP) -> Floats:
+    """max |φ_j| of each feature, [k]."""
+    features: Any = mdp.features
+    if isinstance(features, np.ndarray):
+        return np.asarray(np.abs(features).max(axis=0))
+    return np.asarray(abs(features).max(axis=0).toarray()).ravel()

@@ -1,0 +1,376 @@
+"""The exact worst case by a multi-cut proximal bundle method: many MDP solves, all of them small.
+
+With the demonstrated μ_T, the worst that a learner with worldview A can do is
+
+    g = min ⟨w, μ⟩  over  μ ∈ M with ‖A(μ − μ_T)‖ ≤ ε
+      = max over θ of  D(θ) = ⟨θ, Bμ_T⟩ − ε‖θ_A‖ + min_{μ ∈ M} ⟨w − Bᵀθ, μ⟩,
+
+with B an orthonormal basis of A's rows and θ_A the shortest with Aᵀθ_A = Bᵀθ. Each θ costs one MDP
+solve and gives a lower bound. The plan is optimal from every start state, so it gives a column
+(B(μ_g − μ_T,g), ⟨w, μ_g − μ_T,g⟩) for each of G blocks of start states (`blocks`): these make a
+model of D that is exact there in each of G terms. The next θ maximises it less a quadratic that
+keeps it near the best θ so far (`master`). Once the model promises little more, raising t until
+r = 0 makes its λ a mixture of the plans that matches μ_T: the witness, whose reward is the upper
+bound. The ball of radius ε is one more block, whose columns cost nothing.
+
+The bounds in between steer; what is returned is proved at the end, as in `programs`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .blocks import Blocks
+from .bounds import WorstCaseBounds, WorstCaseStatus, expectation_error, lower_bound
+from .checks import Floats, frozen
+from .errors import require
+from .kernels import Table
+from .kernels.blocks import add_visits
+from .master import Master
+from .mdp import MDP
+from .occupancies import DIRECT_LIMIT, RELATIVE_ERROR, policy_from_occupancy
+from .occupancies import occupancy as occupancy_of
+from .planning import Plan, optimal_policy
+from .policy import Policy, check_policy
+from .worldview import Worldview
+
+# No bounds are asked to be closer than this share of ‖w‖ max‖φ‖/(1 − γ).
+ROUNDING = 1e-10
+# A mixture matches if ‖r‖ is at most this share of the largest ‖μ‖, max‖φ‖/(1 − γ).
+MATCHED = 1e-12
+# Directions in which even this share of the ball holds all of M are left out: they bind nothing.
+LOOSE = 1e-5
+SERIOUS = 0.1  # the share of the promised gain that makes a step
+BALLS = 50  # columns of the ball between two MDP solves, at most
+IDLE = 10  # steps in a row that promise nothing and bring nothing: rounding, time to stop
+
+
+def worst_case_by_bundle(
+    mdp: MDP,
+    view: Worldview,
+    weights: ArrayLike,
+    expectations: ArrayLike,
+    mismatch: float = 0.0,
+    *,
+    policy: Policy | None = None,
+    maximise: bool = False,
+    tolerance: float = 1e-6,
+    max_solves: int = 2000,
+    blocks: int | None = None,
+) -> WorstCaseBounds:
+    """The least reward ⟨weights, μ⟩ of all policies that match the demonstration in her view.
+
+    Parameters
+    ----------
+    weights : array [k]
+    expectations : array [k], μ_T, what is demonstrated; it need not be that of a policy
+    mismatch : ε, how far ‖A(μ − μ_T)‖ may be from 0
+    policy : the demonstrated policy, if μ_T is one's. A mixture that matches is then always known
+    maximise : the most instead of the least
+    tolerance : how far apart the bounds may be, as a fraction of max R − min R
+    max_solves : stop once this many MDPs are solved, the first three and the last one, which proves
+        the lower bound, aside; the bounds are valid whenever it stops
+    blocks : G; chosen by default
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> from teachirl.bundle import worst_case_by_bundle
+    >>> from teachirl.worldview import Worldview
+    >>> mdp = ti.worlds.chain(5)
+    >>> right = ti.Policy.deterministic(mdp, [1, 1, 1, 1, 0])
+    >>> view, mu = Worldview.select(mdp, ["cell 3"]), ti.feature_expectations(mdp, right)
+    >>> found = worst_case_by_bundle(mdp, view, [-2, -1, 0, 1, 2], mu, policy=right)
+    >>> round(found.lower, 4), round(found.upper, 4), found.status
+    (-12.4086, -12.4086, OPTIMAL)
+    """
+    view.check(mdp)
+    w, target = mdp.checked_weights(weights), mdp.checked_weights(expectations)
+    require(w.ndim == 1, f"weights must have shape ({mdp.n_features},), got {w.shape}")
+    require(
+        target.ndim == 1, f"expectations must have shape ({mdp.n_features},), got {target.shape}"
+    )
+    require(0.0 <= mismatch < math.inf, f"mismatch must be non-negative, got {mismatch!r}")
+    require(tolerance > 0.0, f"tolerance must be positive, got {tolerance!r}")
+    require(max_solves >= 1, f"max_solves must be at least 1, got {max_solves!r}")
+    require(blocks is None or blocks >= 1, f"blocks must be at least 1, got {blocks!r}")
+    if policy is not None:
+        check_policy(mdp, policy)
+    sight = _Sight(mdp, view, float(mismatch))
+    count = _block_count(mdp, len(sight.basis)) if blocks is None else blocks
+    search = _Search(mdp, sight, -w if maximise else w, target, policy, tolerance, count)
+    search.run(max_solves)
+    found = search.result()
+    if found.status is WorstCaseStatus.INACCURATE and search.solves >= max_solves:
+        found = replace(found, status=WorstCaseStatus.OUT_OF_BUDGET)
+    if maximise:
+        found = replace(found, lower=-found.upper, upper=-found.lower, theta=frozen(-found.theta))
+    return found
+
+
+def _block_count(mdp: MDP, rank: int) -> int:
+    """More blocks mean fewer MDP solves and a larger master problem; found by measuring."""
+    layout = mdp.dynamics.layout
+    if isinstance(layout, Table) and layout.own == 1.0:
+        if mdp.n_states > 100_000:
+            return 400
+        return 16 if rank <= 24 and mdp.n_states <= 1000 else 64
+    if mdp.n_states > DIRECT_LIMIT:
+        return 16
+    return 64 if mdp.n_states <= 4096 else 256
+
+
+class _Sight:
+    """The worldview in coordinates B in which ‖A(μ − μ_T)‖² = Σ (σ_i z_i)², z = B(μ − μ_T)."""
+
+    def __init__(self, mdp: MDP, view: Worldview, mismatch: float) -> None:
+        self.view, self.mismatch = view, mismatch
+        self.reach = mdp.largest_feature / (1.0 - mdp.discount) or 1.0
+        self.basis = view.basis
+        if mismatch:
+            left, sigma, right = np.linalg.svd(view.matrix @ view.basis.T, full_matrices=False)
+            binds = 2.0 * self.reach * sigma > LOOSE * mismatch
+            self._left, self._sigma = left[:, binds], sigma[binds]
+            self.basis = np.ascontiguousarray(right[binds] @ view.basis)
+
+    def theta(self, theta: Floats) -> Floats:
+        """θ_A [ℓ]; at ε = 0, where its length does not matter, shortest for rows of one length."""
+        if self.mismatch:
+            return np.asarray(self._left @ (theta / self._sigma))
+        A, B = self.view.matrix, self.view.basis
+        powers = np.frexp(np.abs(A).max(axis=1, initial=0.0))[1]
+        even = np.ldexp(A, -powers[:, None])
+        solved = np.linalg.lstsq((even @ B.T).T, theta, rcond=None)[0]
+        return np.asarray(np.ldexp(solved, -powers))
+
+    def penalty(self, theta: Floats) -> float:
+        """ε‖θ_A‖"""
+        return self.mismatch * float(np.linalg.norm(theta / self._sigma)) if self.mismatch else 0.0
+
+    def edge(self, theta: Floats) -> Floats:
+        """The −z in the ball with the largest ⟨θ, −z⟩ = ε‖θ_A‖, a little inside."""
+        scaled = theta / self._sigma
+        length = float(np.linalg.norm(scaled))
+        if length == 0.0:
+            return np.zeros_like(theta)
+        return np.asarray(self.mismatch * (1.0 - LOOSE**2) * scaled / self._sigma / length)
+
+
+class _Search:
+    """The bundle method's state. Rewards are counted from the demonstration's, ⟨w, μ_T⟩."""
+
+    def __init__(
+        self,
+        mdp: MDP,
+        sight: _Sight,
+        w: Floats,
+        target: Floats,
+        policy: Policy | None,
+        tolerance: float,
+        blocks: int,
+    ) -> None:
+        self.mdp, self.sight, self.w, self.target = mdp, sight, w, target
+        self.solves = 0
+        self.guess: Floats | None = None
+        # Where w is 0, any unit will do.
+        self.unit = float(np.linalg.norm(w)) or 1.0
+        self.finest = ROUNDING * self.unit * sight.reach
+        best = self._plan(-w, 1e-6)
+        self.guess = None
+        worst = self._plan(w, 1e-6)
+        self.highest = best.upper
+        self.asked = max(tolerance * (best.lower + worst.lower), self.finest)
+        size = len(sight.basis)
+        self.blocks = Blocks(mdp, np.vstack([sight.basis, w]), blocks)
+        self.owners: NDArray[np.int64] = np.arange(self.blocks.count, dtype=np.int64)
+        self.master = Master(size, self.blocks.count + (1 if sight.mismatch else 0))
+        self.policies: dict[int, Policy] = {}
+        shown = np.concatenate([sight.basis @ target, [w @ target]])
+        self.shown, self.earned = shown[:-1], float(shown[-1])
+        self.origin = self.blocks.masses[:, None] * shown
+        if policy is not None:
+            self.origin = self.blocks.columns(policy)
+            self._put(policy, np.zeros_like(self.origin))
+        if sight.mismatch:
+            self._put_ball(np.zeros(size))
+        self.lower, self.theta = -math.inf, np.zeros(size)
+        self.upper = math.inf
+        self.mixture: dict[int, Floats] | None = None
+        self._note(self.theta, -worst.upper - self.earned)
+        self._put(worst.policy)
+        if policy is None:
+            self._put(best.policy)
+
+    def run(self, max_solves: int) -> None:
+        sight, master = self.sight, self.master
+        centre = sight.basis @ self.w
+        at_centre, first = self._look(centre)
+        distance = float(np.linalg.norm(first[:, :-1].sum(axis=0)))
+        t = 4.0 * self.unit / max(distance, 1e-3 * sight.reach)
+        promised, failures, idle = 0.0, 0, 0
+        while self.solves < max_solves and self.lower <= self.highest - self.earned:
+            model = self._maximise(centre, t, 0.02 * max(self.asked, promised))
+            promised = model - at_centre
+            if promised <= 0.4 * self.asked:
+                known = self.upper, self.lower
+                if self._match(t):
+                    return
+                if self.upper == math.inf:  # what there is cannot match yet: let theta go further
+                    t *= 10.0
+                    self._maximise(centre, t, 0.02 * self.asked)
+            theta = master.theta.copy()
+            value, _ = self._look(theta)
+            gain = value - at_centre
+            if promised <= 0.4 * self.asked:
+                idle = idle + 1 if (self.upper, self.lower) == known else 0
+                if idle == IDLE:
+                    return
+            # Where the parabola through both values, with the model's slope, has its top.
+            top = 0.5 * t * promised / (promised - gain) if gain < promised else 10.0 * t
+            if gain >= SERIOUS * promised:
+                centre, at_centre, failures = theta, value, 0
+                if gain > 0.5 * promised:
+                    t = min(top, 10.0 * t)
+            else:
+                failures += 1
+                if failures == 3:
+                    t, failures = max(min(top, t), 0.1 * t), 0
+        self._match(t)
+
+    def result(self) -> WorstCaseBounds:
+        mdp, sight, w = self.mdp, self.sight, self.w
+        theta = sight.theta(self.theta)
+        lower = lower_bound(mdp, sight.view, w, self.target, sight.mismatch, theta)
+        x = self._occupancy()
+        if x is None:
+            upper, matched, witness = math.inf, math.inf, None
+        else:
+            witness = policy_from_occupancy(mdp, x)
+            x, mu = _checked_visits(mdp, witness, x)
+            matched = float(np.linalg.norm(sight.view.matrix @ (mu - self.target)))
+            upper = float(w @ mu) + expectation_error(mdp, w)
+        status = WorstCaseStatus.INACCURATE
+        if lower > self.highest:
+            lower = upper = math.inf
+            status = WorstCaseStatus.INFEASIBLE
+        elif upper - lower <= self.asked:
+            status = WorstCaseStatus.OPTIMAL
+        return WorstCaseBounds(
+            # A witness that misses by rounding may earn that much less than any that matches.
+            lower=min(lower, upper),
+            upper=upper,
+            theta=frozen(theta),
+            witness=witness,
+            occupancy=None if x is None else frozen(x),
+            matched=matched,
+            solves=self.solves + 1,
+            status=status,
+        )
+
+    def _look(self, theta: Floats) -> tuple[float, Floats]:
+        """D(θ), and the columns that its plan adds."""
+        q = self.w - self.sight.basis.T @ theta
+        # The rewards' range, which planning's tolerance is a fraction of, is at most this.
+        range_ = 2.0 * float(np.linalg.norm(q)) * self.sight.reach
+        plan = self._plan(q, min(max(0.1 * self.asked / range_, 1e-13), 1e-3) if range_ else 1.0)
+        value = -plan.upper + float(theta @ self.shown) - self.sight.penalty(theta) - self.earned
+        self._note(theta, value)
+        return value, self._put(plan.policy)
+
+    def _plan(self, q: Floats, tolerance: float) -> Plan:
+        """A policy that is worst for q."""
+        self.solves += 1
+        plan = optimal_policy(self.mdp, -q, tolerance=tolerance, guess=self.guess)
+        self.guess = plan.values
+        return plan
+
+    def _note(self, theta: Floats, value: float) -> None:
+        if value > self.lower:
+            self.lower, self.theta = value, theta
+
+    def _put(self, policy: Policy, columns: Floats | None = None) -> Floats:
+        """Add the policy's columns, [G, r + 1]."""
+        if columns is None:
+            columns = self.blocks.columns(policy) - self.origin
+        number = max(self.policies, default=-1) + 1
+        self.policies[number] = policy
+        self.master.add(columns[:, :-1], columns[:, -1], self.owners, number)
+        if len(self.policies) % 64 == 0:
+            held = self.master.sources() | set(self.mixture or ())
+            self.policies = {i: p for i, p in self.policies.items() if i in held}
+        return columns
+
+    def _put_ball(self, point: Floats) -> None:
+        self.master.add(point[None], np.zeros(1), np.array([self.blocks.count]), -1)
+
+    def _maximise(self, centre: Floats, t: float, enough: float) -> float:
+        """The master's solution; the ball's columns come as they are needed."""
+        model = self.master.solve(centre, t, enough)
+        if not self.sight.mismatch:
+            return model
+        for _ in range(BALLS):
+            theta = self.master.theta
+            edge = self.sight.edge(theta)
+            held = self.master.least(self.blocks.count)
+            if held + float(theta @ edge) <= enough:
+                break
+            self._put_ball(edge)
+            model = self.master.solve(centre, t, enough)
+        return model
+
+    def _match(self, t: float) -> bool:
+        """Multiplier steps until the mixture matches; whether the bounds are then close enough."""
+        limit = MATCHED * self.sight.reach
+        before, slow = math.inf, 0
+        while slow < 4:
+            off = float(np.linalg.norm(self.master.residual))
+            if off <= limit:
+                break
+            slow = slow + 1 if off > 0.5 * before else 0
+            before = off
+            t *= 4.0
+            self._maximise(self.master.theta.copy(), t, 0.02 * self.asked)
+        self._mix(float(np.linalg.norm(self.master.residual)))
+        return self.upper - self.lower <= 0.9 * self.asked
+
+    def _mix(self, off: float) -> None:
+        """Keep the master's mixture if it matches and is the worst so far."""
+        if off > MATCHED * self.sight.reach or self.master.cost >= self.upper:
+            return
+        self.upper, self.mixture = self.master.cost, {}
+        for source, block, share in zip(*self.master.shares(), strict=True):
+            if source >= 0:
+                shares = self.mixture.setdefault(int(source), np.zeros(self.blocks.count))
+                shares[block] = share
+
+    def _occupancy(self) -> Floats | None:
+        """The occupancy [P] of the mixture."""
+        if self.mixture is None:
+            return None
+        mdp, x = self.mdp, np.zeros(self.mdp.n_pairs)
+        for source, shares in self.mixture.items():
+            policy = self.policies[source]
+            visits = self.blocks.visits(policy, shares)
+            if policy.pairs is not None:
+                add_visits(x, policy.pairs, visits)
+            else:
+                x += visits[mdp.dynamics.pair_states] * policy.probabilities
+        return x
+
+
+def _checked_visits(mdp: MDP, policy: Policy, x: Floats) -> tuple[Floats, Floats]:
+    """The policy's occupancy and feature expectations, x being its occupancy up to rounding."""
+    dynamics = mdp.dynamics
+    y = np.add.reduceat(x, dynamics.offsets[:-1])
+    off = mdp.start + mdp.discount * (dynamics.transitions.T @ x) - y
+    if float(np.abs(off).sum()) > RELATIVE_ERROR:
+        x = occupancy_of(mdp, policy)
+        y = np.add.reduceat(x, dynamics.offsets[:-1])
+    return x, np.asarray(mdp.features.T @ (x if mdp.features_per_pair else y))
+
+
+__all__ = ["worst_case_by_bundle"]

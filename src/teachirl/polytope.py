@@ -1,0 +1,216 @@
+"""The polytope M = μ(Π) of feature expectations: its width, and the fibre over a demonstration.
+
+A learner with worldview A who matches a demonstrated μ_T up to ε may have any policy of the fibre
+{μ ∈ M : ‖A(μ − μ_T)‖ ≤ ε}. The worst of them is what a teacher must reckon with, the best is the
+luck there is; either is one linear or cone program. Theorem 1 of the paper knows M's diameter only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .bounds import WorstCaseBounds
+from .bundle import worst_case_by_bundle
+from .checks import Floats
+from .demonstrations import Demonstration, as_demonstration, feature_diameter
+from .errors import require
+from .kernels import Table, rounding_of
+from .mdp import MDP, check_is_mdp
+from .occupancies import RELATIVE_ERROR, ROUNDING, feature_expectations, occupancy
+from .planning import optimal_policies, optimal_policy
+from .policy import Policy
+from .programs import FORMS, solve_program
+from .worldview import Worldview
+
+Method: TypeAlias = Literal["auto", "bundle", "direct", "lifted", "cone"]
+METHODS: tuple[Method, ...] = ("auto", "bundle", *FORMS)
+
+# Beyond this many numbers the boxes around M are not computed: 2k MDP solves each.
+BOX_LIMIT = 10_000_000
+# Products of k rounded numbers miss a sum, or an orthonormal basis a right angle, by less.
+ROUNDED_UP = 1.0 + 1e-12
+
+
+def worst_case(
+    mdp: MDP,
+    view: Worldview,
+    weights: ArrayLike,
+    demonstration: Demonstration | Policy,
+    mismatch: float = 0.0,
+    *,
+    method: Method = "auto",
+    tolerance: float = 1e-6,
+) -> WorstCaseBounds:
+    """The least reward of all policies that match the demonstration in her view.
+
+    Parameters
+    ----------
+    weights : array [k]
+    demonstration : what she is shown, or the policy that she is shown
+    mismatch : ε, how far ‖A(μ − μ_T)‖ may be from 0, μ_T being what the demonstration says
+    method : ``"bundle"``, or the programs ``"direct"``, ``"lifted"``, ``"cone"``; chosen by default
+    tolerance : how far apart the bounds may be, as a fraction of the range of returns
+
+    Returns
+    -------
+    WorstCaseBounds, with ``lower`` proved and ``upper`` reached by ``witness``
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> view = ti.Worldview.select(mdp, ["cell 3"])
+    >>> weights = [-2, -1, 0, 1, 2]
+    >>> best = ti.optimal_policy(mdp, weights)
+    >>> worst = ti.worst_case(mdp, view, weights, best.policy)
+    >>> print(f"{best.value:.4f}; she may do as badly as {worst.lower:.4f}")
+    12.4086; she may do as badly as -12.4086
+    >>> worst.witness.actions  # left, left, and for ever between the first two cells
+    array([1, 0, 0, 0, 0])
+    """
+    return _extreme(mdp, view, weights, demonstration, mismatch, method, tolerance, maximise=False)
+
+
+def best_case(
+    mdp: MDP,
+    view: Worldview,
+    weights: ArrayLike,
+    demonstration: Demonstration | Policy,
+    mismatch: float = 0.0,
+    *,
+    method: Method = "auto",
+    tolerance: float = 1e-6,
+) -> WorstCaseBounds:
+    """The most that a policy earns which matches the demonstration: as `worst_case`, with luck.
+
+    ``upper`` is proved, ``lower`` is reached by ``witness``.
+    """
+    return _extreme(mdp, view, weights, demonstration, mismatch, method, tolerance, maximise=True)
+
+
+def _extreme(
+    mdp: MDP,
+    view: Worldview,
+    weights: ArrayLike,
+    demonstration: Demonstration | Policy,
+    mismatch: float,
+    method: Method,
+    tolerance: float,
+    *,
+    maximise: bool,
+) -> WorstCaseBounds:
+    check_is_mdp(mdp)
+    require(method in METHODS, f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    shown = as_demonstration(mdp, demonstration)
+    chosen = _fastest(mdp, view) if method == "auto" else method
+    if chosen == "bundle":
+        return worst_case_by_bundle(
+            mdp,
+            view,
+            weights,
+            shown.expectations,
+            mismatch,
+            policy=shown.policy if shown.error == 0.0 else None,
+            maximise=maximise,
+            tolerance=tolerance,
+        )
+    known = shown.policy is not None and shown.error == 0.0
+    return solve_program(
+        mdp,
+        view,
+        weights,
+        shown.expectations,
+        mismatch,
+        form=chosen,
+        occupancy=occupancy(mdp, shown.policy) if known and shown.policy is not None else None,
+        maximise=maximise,
+        tolerance=tolerance,
+    )
+
+
+def _fastest(mdp: MDP, view: Worldview) -> Literal["bundle", "cone"]:
+    """The bundle, but for few states that move at random, seen in many ways: the cone program."""
+    layout = mdp.dynamics.layout
+    sure = isinstance(layout, Table) and layout.own == 1.0
+    return "cone" if not sure and mdp.n_states <= 1000 and view.rank >= 50 else "bundle"
+
+
+@dataclass(frozen=True, eq=False)
+class Diameter:
+    """diam M = max ‖μ − μ′‖, between bounds.
+
+    Attributes
+    ----------
+    lower, upper : floats; `lower` is the distance of the witnesses, `upper` is proved
+    witnesses : two policies that far apart
+    """
+
+    lower: float
+    upper: float
+    witnesses: tuple[Policy, Policy]
+
+
+def diameter(mdp: MDP, *, starts: int = 8) -> Diameter:
+    """How far apart the feature expectations of two policies can be.
+
+    To maximise a convex function is hard, so this is an interval. From below: alternately take the
+    two policies that are farthest apart in a direction, and their difference as the next direction,
+    from `starts` directions. From above: boxes around M, and the diameter of the features.
+
+    >>> import teachirl as ti
+    >>> size = ti.diameter(ti.worlds.chain(5))
+    >>> print(f"between {size.lower:.4f} and {size.upper:.4f}")
+    between 8.2984 and 9.4175
+    """
+    check_is_mdp(mdp)
+    require(starts >= 1, f"starts must be at least 1, got {starts}")
+    k, gamma = mdp.n_features, mdp.discount
+    # From one state on the start is the same for all, and so is what it shows of state features.
+    first = 1.0 if mdp.features_per_pair else gamma
+    upper = first * feature_diameter(mdp) / (1.0 - gamma) * ROUNDED_UP
+    # Rows sum to 1 up to rounding, and so policies may differ in how long they live.
+    upper += 2.0 * rounding_of(mdp.dynamics.layout) * mdp.largest_feature / (1.0 - gamma) ** 2
+    boxes = k * mdp.n_states <= BOX_LIMIT
+    axes = np.eye(k)
+    order = np.arange(0, k, max(1, k // starts))
+    if boxes:
+        widths = _widths(mdp, axes)
+        upper = min(upper, float(np.linalg.norm(widths)) * ROUNDED_UP)
+        order = np.argsort(-widths, kind="stable")
+    found = (_farthest(mdp, axes[start]) for start in order[:starts])
+    lower, witnesses, along = max(found, key=lambda each: each[0])
+    if boxes and lower > 0.0:
+        aligned = np.linalg.qr(np.column_stack([along, axes]))[0].T[:k]
+        upper = min(upper, float(np.linalg.norm(_widths(mdp, aligned))) * ROUNDED_UP)
+    return Diameter(max(lower - 2.0 * _expectation_error(mdp), 0.0), upper, witnesses)
+
+
+def _widths(mdp: MDP, directions: Floats) -> Floats:
+    """Upper bounds [n] on max ⟨u, μ⟩ − min ⟨u, μ⟩ for the directions u [n, k]."""
+    most = optimal_policies(mdp, np.vstack([directions, -directions])).upper
+    return np.maximum(most[: len(directions)] + most[len(directions) :], 0.0)
+
+
+def _farthest(mdp: MDP, direction: Floats) -> tuple[float, tuple[Policy, Policy], Floats]:
+    """Two policies far apart, found from a direction; their distance and difference."""
+    found: tuple[float, tuple[Policy, Policy], Floats] | None = None
+    while True:
+        pair = (optimal_policy(mdp, direction).policy, optimal_policy(mdp, -direction).policy)
+        step = feature_expectations(mdp, pair[0]) - feature_expectations(mdp, pair[1])
+        length = float(np.linalg.norm(step))
+        if found is not None and length <= found[0] * (1.0 + 1e-9):
+            return found
+        direction = step / length if length > 0.0 else direction
+        found = (length, pair, direction)
+
+
+def _expectation_error(mdp: MDP) -> float:
+    """‖μ̂ − μ‖ of computed feature expectations, at most."""
+    away = 1.0 - mdp.discount
+    share = max(RELATIVE_ERROR, ROUNDING / away) + mdp.n_states * float(np.finfo(float).eps)
+    return math.sqrt(mdp.n_features) * mdp.largest_feature * share / away
