@@ -191,7 +191,7 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
                 break
         previous = spread
         if mixing:
-            follow(layout, reward, v, backed_up, choice, discount, min(done, 4))
+            follow(layout, reward, v, backed_up, choice, discount, min(done, 1))
             continue
         if stuck and is_deterministic(layout):
             if path.size == 0:
