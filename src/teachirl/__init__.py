@@ -7,6 +7,7 @@ from .demonstrations import Demonstration, as_demonstration
 from .errors import FileFormatError, InvalidInputError, MissingExtraError, TeachirlError
 from .mdp import MDP, Dynamics
 from .occupancies import feature_expectations, mixture, occupancy, policy_from_occupancy
+from .optimality import Look, best_look
 from .planning import (
     Plan,
     Plans,
@@ -36,6 +37,7 @@ __all__ = [
     "Dynamics",
     "FileFormatError",
     "InvalidInputError",
+    "Look",
     "LooksOptimal",
     "MissingExtraError",
     "Plan",
@@ -50,6 +52,7 @@ __all__ = [
     "__version__",
     "as_demonstration",
     "best_case",
+    "best_look",
     "blind_spot",
     "certify",
     "diameter",
