@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from teachirl.bounds import lower_bound
+from teachirl.indistinct import indistinct_directions
 from teachirl.testing import mdps, policies, weights, worldviews
 
 
@@ -77,9 +78,9 @@ def test_rows_that_tell_no_policies_apart_add_nothing_to_theorem_1():
     w = np.random.default_rng(1).normal(size=9)
     expert = ti.optimal_policy(mdp, w).policy
     seen = np.arange(9.0)
-    plain = ti.certify(mdp, ti.Worldview([seen - seen.mean()]), w - w.mean(), expert, target=0.0)
+    plain = ti.certify(mdp, ti.Worldview([seen - seen.mean()]), w - w.mean(), expert)
     more = ti.Worldview([np.ones(9), 0.3 * np.ones(9), seen])
-    other = ti.certify(mdp, more, w, expert, target=0.0)
+    other = ti.certify(mdp, more, w, expert)
     assert other.theorem_1.terms["risk"] == pytest.approx(plain.theorem_1.terms["risk"], rel=1e-9)
 
 
@@ -101,11 +102,29 @@ def test_what_is_not_needed_is_not_done():
     w = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
     expert = ti.optimal_policy(mdp, w).policy
     early = ti.certify(mdp, ti.Worldview(np.eye(5)), w, expert, target=0.99)
-    assert early.width is None and early.exact is None and early.worst is None
+    assert early.theorem_1 is None and early.exact is None and early.worst is None
+    assert early.theorem_2 is None and early.look is None
     assert early.guaranteed >= 0.99
     view = ti.Worldview.select(mdp, ["cell 1", "cell 5"])
     assert ti.certify(mdp, view, w, expert, target=0.5).exact is None
-    assert ti.certify(mdp, view, w, expert, target=0.99).exact is not None
+    late = ti.certify(mdp, view, w, expert, target=0.99)
+    assert late.exact is not None and late.theorem_1 is not None and late.look is None
+    known = ti.certify(
+        mdp, view, w, expert, size=ti.diameter(mdp), indistinct=indistinct_directions(mdp)
+    )
+    assert str(known) == str(ti.certify(mdp, view, w, expert))
+
+
+def test_with_parity_hidden_width_is_relative_too():
+    """Her one row is the reward up to what no policy changes: both bounds know, each by itself."""
+    mdp = ti.worlds.chain(5)
+    parity = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
+    w = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    expert = ti.optimal_policy(mdp, w).policy
+    proved = ti.certify(mdp, ti.Worldview([w + parity]), w, expert)
+    assert proved.theorem_1.gap <= 1e-6
+    assert proved.width.gap <= 1e-7
+    assert proved.width.terms["hidden"] <= 1e-7
 
 
 def test_theorem_2_on_random_grids():
@@ -114,9 +133,88 @@ def test_theorem_2_on_random_grids():
         mdp = ti.worlds.gridworld(6, 2)
         w = rng.normal(size=9)
         view = ti.Worldview(rng.normal(size=(8, 9)))
-        proved = ti.certify(mdp, view, w, ti.optimal_policy(mdp, w).policy, target=0.0)
+        proved = ti.certify(mdp, view, w, ti.optimal_policy(mdp, w).policy)
         assert np.linalg.norm(proved.theorem_2.weights) == pytest.approx(1.0)
         assert proved.theorem_2.suboptimality <= proved.theorem_2.bound
+        # No reward of hers favours the policy more than the best look does, up to its tolerance.
+        seen = np.linalg.norm(view.matrix.T @ proved.theorem_2.weights)
+        assert proved.look.lower <= proved.theorem_2.suboptimality / seen * (1 + 1e-6) + 1e-9
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e-15, 1e-150])
+def test_theorem_2_does_not_depend_on_the_length_of_a_row(scale):
+    mdp = ti.worlds.garnet(np.random.default_rng(3), 5, 2, branching=2, n_features=3)
+    w = np.array([1.0, 2.0, -1.0])
+    view = ti.Worldview(np.diag([1.0, scale, 1.0]))
+    proved = ti.certify(mdp, view, w, ti.optimal_policy(mdp, w).policy)
+    assert proved.theorem_2.suboptimality <= proved.theorem_2.bound
+    assert proved.theorem_2.share <= 1e-9
+    assert proved.width.gap <= 1e-8
+    assert view.matrix.T @ view.multipliers(view.basis @ w) == pytest.approx(w, rel=1e-14)
+
+
+@pytest.mark.parametrize("part", [1e-6, 1e-7, 1e-9])
+def test_theorem_2_where_almost_nothing_is_visible(part):
+    mdp = ti.worlds.chain(3)
+    view, w = ti.Worldview([[1.0, 0.0, 0.0]]), np.array([part, 1.0, 0.0])
+    proved = ti.certify(mdp, view, w, ti.optimal_policy(mdp, w).policy)
+    expected = ti.diameter(mdp).upper / part
+    assert proved.theorem_2.bound == pytest.approx(expected, rel=1e-8)
+    assert proved.theorem_2.bound >= expected
+
+
+def test_the_shortest_multipliers():
+    rows = np.array([[1.0, 0.0, 2.0], [2.0, 0.0, 4.0], [0.0, 1.0, 0.0]])
+    view, w = ti.Worldview(rows), np.array([1.0, 2.0, 3.0])
+    assert view.multipliers(view.basis @ w) == pytest.approx(np.linalg.pinv(rows.T) @ w, rel=1e-12)
+
+
+def test_terms_add_up_and_cannot_be_changed():
+    mdp = ti.worlds.gridworld(4, 2, slip=0.2)
+    rng = np.random.default_rng(2)
+    w, view = rng.normal(size=4), ti.Worldview(rng.normal(size=(2, 4)))
+    proved = ti.certify(mdp, view, w, ti.optimal_policy(mdp, w).policy, mismatch=0.3)
+    for bound in (proved.theorem_1, proved.width):
+        assert bound.terms["hidden"] + bound.terms["mismatch"] == pytest.approx(bound.gap)
+        assert "a mismatch of 0.3" in str(bound)
+        assert "up to 0.3 in her view" in bound.assumes
+    terms = proved.theorem_1.terms
+    assert terms["hidden"] == pytest.approx(terms["length"] * terms["risk"] * terms["diameter"])
+    assert terms["mismatch"] == pytest.approx(terms["length"] * terms["ε"] / terms["σ"])
+    assert proved.exact.terms["expert"] - proved.exact.terms["worst"] == pytest.approx(
+        proved.exact.gap
+    )
+    with pytest.raises(TypeError):
+        proved.exact.terms["worst"] = 0.0
+
+
+def test_a_demonstration_that_nobody_matches_guarantees_nothing():
+    mdp = ti.worlds.garnet(np.random.default_rng(11), 6, 3, branching=2, n_features=2)
+    view, w = ti.Worldview.select(mdp, [0]), np.array([0.6, 0.8])
+    most = ti.optimal_policy(mdp, [1, 0]).policy
+    rng = np.random.default_rng(3)
+    lucky = ti.Demonstration.sample(mdp, most, episodes=1000, horizon=100, rng=rng)
+    for target in (None, 0.0, 0.5):
+        proved = ti.certify(mdp, view, w, lucky, target=target)
+        assert not proved.matchable
+        assert proved.guaranteed == 0.0
+        assert proved.least_reward <= ti.worst_policy(mdp, w).upper
+        assert proved.against_expert <= ti.optimal_policy(mdp, w).upper - proved.least_reward
+        assert str(proved).startswith("nothing is guaranteed: no policy matches")
+        assert "nobody to speak of" in str(proved.exact)
+    enough = ti.certify(mdp, view, w, lucky, view.norm * lucky.error)
+    assert enough.matchable and enough.guaranteed > 0.0
+
+
+def test_an_expert_is_never_thought_better_than_the_best():
+    mdp = ti.worlds.driving().mdp
+    rng = np.random.default_rng(0)
+    w = ti.worlds.driving().weights
+    expert = ti.optimal_policy(mdp, w)
+    demo = ti.Demonstration.sample(mdp, expert.policy, episodes=50, horizon=60, rng=rng)
+    view = ti.Worldview(np.eye(mdp.n_features)[:4])
+    proved = ti.certify(mdp, view, w, demo, 2 * view.norm * demo.error, target=0.0)
+    assert proved.against_expert <= expert.upper - proved.least_reward
 
 
 def test_a_sampled_demonstration_certifies_with_its_confidence():
@@ -143,3 +241,17 @@ def test_wrong_arguments():
         ti.certify(mdp, view, np.zeros(5), policy)
     with pytest.raises(ti.InvalidInputError, match="mismatch must be non-negative, got nan"):
         ti.certify(mdp, view, np.ones(5), policy, float("nan"))
+    with pytest.raises(ti.InvalidInputError, match=r"must be non-negative, got '0\.1'"):
+        ti.certify(mdp, view, np.ones(5), policy, "0.1")
+    for target in (float("nan"), 1.5, -0.1):
+        with pytest.raises(ti.InvalidInputError, match="target must be a relative performance"):
+            ti.certify(mdp, view, np.ones(5), policy, target=target)
+    with pytest.raises(ti.InvalidInputError, match="method must be one of"):
+        ti.certify(mdp, view, np.ones(5), policy, target=0.0, method="bundel")
+    with pytest.raises(ti.InvalidInputError, match="view must be a Worldview, got ndarray"):
+        ti.certify(mdp, np.eye(5), np.ones(5), policy)
+    with pytest.raises(ti.InvalidInputError, match=r"of a plan, its \.policy"):
+        ti.certify(mdp, view, np.ones(5), ti.optimal_policy(mdp, np.ones(5)))
+    other = ti.Demonstration.of_policy(ti.worlds.chain(5, discount=0.8), policy)
+    with pytest.raises(ti.InvalidInputError, match="demonstration must be of this MDP"):
+        ti.certify(mdp, view, np.ones(5), other)

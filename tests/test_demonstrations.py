@@ -509,7 +509,7 @@ def test_a_demonstration_is_read_only_and_checked():
         Demonstration(given, confidence=0.0)
     with pytest.raises(InvalidInputError, match="must have 5 expectations, one a feature, got 2"):
         as_demonstration(worlds.chain(5), demo)
-    with pytest.raises(InvalidInputError, match="a Demonstration or a Policy, got list"):
+    with pytest.raises(InvalidInputError, match=r"a Demonstration or a Policy .*, got list"):
         as_demonstration(worlds.chain(5), [1.0])
     with pytest.raises(InvalidInputError, match="policy must belong to the MDP"):
         Demonstration.of_policy(worlds.chain(4), Policy.uniform(worlds.chain(5)))

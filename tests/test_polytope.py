@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact_expectations
+from teachirl import bundle
 from teachirl.polytope import METHODS
 from teachirl.testing import mdps, policies, weights, worldviews
 
@@ -76,6 +77,44 @@ def test_no_two_policies_are_further_apart_than_the_diameter(data):
         points.append([float(mu) for mu in exact_expectations(mdp, policy)])
     distances = np.linalg.norm(np.array(points)[:, None] - np.array(points), axis=2)
     assert distances.max() <= size.upper * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("method", ["bundle", "direct", "lifted", "cone"])
+def test_out_of_time_the_bounds_are_valid(method):
+    mdp = ti.worlds.gridworld(8, 2, slip=0.1)
+    rng = np.random.default_rng(1)
+    w, view = rng.normal(size=16), ti.Worldview(rng.normal(size=(6, 16)))
+    expert = ti.optimal_policy(mdp, w)
+    known = ti.worst_case(mdp, view, w, expert.policy)
+    early = ti.worst_case(mdp, view, w, expert.policy, method=method, max_seconds=1e-9)
+    assert early.status is ti.WorstCaseStatus.OUT_OF_BUDGET
+    assert str(early.status).startswith("stopped early with valid bounds")
+    assert early.lower <= known.upper and early.upper >= known.lower
+    mu = ti.feature_expectations(mdp, early.witness)
+    assert w @ mu == pytest.approx(early.upper, abs=1e-8)
+    off = view.matrix @ (mu - ti.feature_expectations(mdp, expert.policy))
+    assert np.linalg.norm(off) <= 1e-8
+
+
+@pytest.mark.parametrize("calls", range(5))
+def test_interrupted_it_returns_what_is_proved(calls, monkeypatch):
+    mdp = ti.worlds.gridworld(8, 2)
+    rng = np.random.default_rng(1)
+    w, view = rng.normal(size=16), ti.Worldview(rng.normal(size=(6, 16)))
+    expert = ti.optimal_policy(mdp, w)
+    known = ti.worst_case(mdp, view, w, expert.policy)
+    plan, left = bundle.optimal_policy, iter(range(calls))
+
+    def interrupted(*arguments, **options):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return plan(*arguments, **options)
+
+    monkeypatch.setattr(bundle, "optimal_policy", interrupted)
+    early = ti.worst_case(mdp, view, w, expert.policy, method="bundle")
+    assert early.status is ti.WorstCaseStatus.INTERRUPTED
+    assert early.lower <= known.upper and known.lower <= early.upper <= expert.upper + 1e-9
+    assert early.witness is not None and early.matched <= 1e-9
 
 
 def test_wrong_arguments():

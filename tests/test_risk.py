@@ -503,6 +503,15 @@ def test_blind_spots_on_one_side_and_of_many_features():
     assert blind_spot(mdp, almost, w).sentence.endswith("none of it is hidden from her.")
 
 
+def test_what_is_said_to_look_the_same_does():
+    mdp = worlds.chain(5).with_features(np.eye(5)[:, :3], ("speed", "ice", "fuel"))
+    spot = blind_spot(mdp, Worldview([[1, -5, 0]]), [1, 0, 0])
+    assert spot.sentence == (
+        "She cannot see how much there is of 'speed', with a little of 'ice' to make up for it: it "
+        "looks the same to her, and more is better (teaching risk 0.98)."
+    )
+
+
 # What users get wrong.
 
 

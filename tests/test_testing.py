@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact, exact_expectations, exact_optimum, exact_value
-from teachirl import testing
 from teachirl.checks import frozen
 from teachirl.testing import check_mdp, check_same, mdps, policies, weights, worldviews
+from teachirl.testing import mdp as testing
 
 SEARCH = settings(max_examples=200, derandomize=True, database=None, deadline=None)
 T = TypeVar("T")

@@ -10,17 +10,20 @@ The minimum is planned with certified bounds, and all rounding is subtracted.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .checks import Floats
+from .checks import Floats, frozen
+from .errors import require
 from .mdp import MDP
 from .occupancies import RELATIVE_ERROR, ROUNDING
 from .planning import optimal_policy
 from .policy import Policy
-from .worldview import Worldview
+from .worldview import Worldview, check_worldview
 
 _EPS = float(np.finfo(float).eps)
 
@@ -32,9 +35,13 @@ class WorstCaseStatus(enum.Enum):
     INFEASIBLE = "no policy matches the demonstration this closely; raise mismatch"
     INACCURATE = "the bounds hold but are further apart than asked; try another method"
     OUT_OF_BUDGET = "stopped early with valid bounds; allow more solves, or more seconds"
+    INTERRUPTED = "stopped by an interrupt with valid bounds"
 
     def __repr__(self) -> str:
         return self.name
+
+    def __str__(self) -> str:
+        return str(self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +70,33 @@ class WorstCaseBounds:
     matched: float
     solves: int
     status: WorstCaseStatus
+
+
+def mirrored(found: WorstCaseBounds) -> WorstCaseBounds:
+    """The best case for w, given the worst case for −w."""
+    theta = frozen(-found.theta)
+    return replace(found, lower=-found.upper, upper=-found.lower, theta=theta)
+
+
+def checked_case(
+    mdp: MDP, view: Worldview, weights: ArrayLike, expectations: ArrayLike, mismatch: float
+) -> tuple[Floats, Floats]:
+    """The weights [k] and expectations [k] of a worst case, all of which makes sense."""
+    check_worldview(view, mdp)
+    w, mu = mdp.checked_weights(weights), mdp.checked_weights(expectations)
+    shape = (mdp.n_features,)
+    require(w.shape == shape, f"weights must have shape {shape}, got {w.shape}")
+    require(mu.shape == shape, f"expectations must have shape {shape}, got {mu.shape}")
+    require(
+        isinstance(mismatch, (int, float, np.number)) and 0.0 <= mismatch < math.inf,
+        f"mismatch must be non-negative, got {mismatch!r}",
+    )
+    return w, mu
+
+
+def check_limits(tolerance: float, max_seconds: float) -> None:
+    require(tolerance > 0.0, f"tolerance must be positive, got {tolerance!r}")
+    require(max_seconds > 0.0, f"max_seconds must be positive, got {max_seconds!r}")
 
 
 def lower_bound(

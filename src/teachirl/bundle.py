@@ -19,13 +19,23 @@ The bounds in between steer; what is returned is proved at the end, as in `progr
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .blocks import Blocks
-from .bounds import WorstCaseBounds, WorstCaseStatus, expectation_error, lower_bound
+from .bounds import (
+    WorstCaseBounds,
+    WorstCaseStatus,
+    check_limits,
+    checked_case,
+    expectation_error,
+    largest_entries,
+    lower_bound,
+    mirrored,
+)
 from .checks import Floats, frozen
 from .errors import require
 from .kernels import Table
@@ -42,6 +52,8 @@ from .worldview import Worldview
 ROUNDING = 1e-10
 # A mixture matches if ‖r‖ is at most this share of the largest ‖μ‖, max‖φ‖/(1 − γ).
 MATCHED = 1e-12
+# What the witness itself may miss, as a share of the most that she can see of a policy.
+FITS = 1e-9
 # Directions in which even this share of the ball holds all of M are left out: they bind nothing.
 LOOSE = 1e-5
 SERIOUS = 0.1  # the share of the promised gain that makes a step
@@ -60,6 +72,7 @@ def worst_case_by_bundle(
     maximise: bool = False,
     tolerance: float = 1e-6,
     max_solves: int = 2000,
+    max_seconds: float = math.inf,
     blocks: int | None = None,
 ) -> WorstCaseBounds:
     """The least reward ⟨weights, μ⟩ of all policies that match the demonstration in her view.
@@ -74,6 +87,7 @@ def worst_case_by_bundle(
     tolerance : how far apart the bounds may be, as a fraction of max R − min R
     max_solves : stop once this many MDPs are solved, the first three and the last one, which proves
         the lower bound, aside; the bounds are valid whenever it stops
+    max_seconds : stop after the first MDP solve that ends later; an interrupt stops it likewise
     blocks : G; chosen by default
 
     Examples
@@ -88,28 +102,31 @@ def worst_case_by_bundle(
     >>> round(found.lower, 4), round(found.upper, 4), found.status
     (-12.4086, -12.4086, OPTIMAL)
     """
-    view.check(mdp)
-    w, target = mdp.checked_weights(weights), mdp.checked_weights(expectations)
-    require(w.ndim == 1, f"weights must have shape ({mdp.n_features},), got {w.shape}")
-    require(
-        target.ndim == 1, f"expectations must have shape ({mdp.n_features},), got {target.shape}"
-    )
-    require(0.0 <= mismatch < math.inf, f"mismatch must be non-negative, got {mismatch!r}")
-    require(tolerance > 0.0, f"tolerance must be positive, got {tolerance!r}")
+    w, target = checked_case(mdp, view, weights, expectations, mismatch)
+    check_limits(tolerance, max_seconds)
     require(max_solves >= 1, f"max_solves must be at least 1, got {max_solves!r}")
     require(blocks is None or blocks >= 1, f"blocks must be at least 1, got {blocks!r}")
     if policy is not None:
         check_policy(mdp, policy)
     sight = _Sight(mdp, view, float(mismatch))
     count = _block_count(mdp, len(sight.basis)) if blocks is None else blocks
+    deadline = time.monotonic() + max_seconds
     search = _Search(mdp, sight, -w if maximise else w, target, policy, tolerance, count)
-    search.run(max_solves)
+    early = WorstCaseStatus.INACCURATE
+    try:
+        if search.run(max_solves, deadline):
+            early = WorstCaseStatus.OUT_OF_BUDGET
+    except (KeyboardInterrupt, SystemError) as stop:
+        # Of an interrupt within a compiled function only the cause says what it was.
+        if not isinstance(stop, KeyboardInterrupt) and not isinstance(
+            stop.__cause__, KeyboardInterrupt
+        ):
+            raise
+        early = WorstCaseStatus.INTERRUPTED
     found = search.result()
-    if found.status is WorstCaseStatus.INACCURATE and search.solves >= max_solves:
-        found = replace(found, status=WorstCaseStatus.OUT_OF_BUDGET)
-    if maximise:
-        found = replace(found, lower=-found.upper, upper=-found.lower, theta=frozen(-found.theta))
-    return found
+    if found.status is WorstCaseStatus.INACCURATE:
+        found = replace(found, status=early)
+    return mirrored(found) if maximise else found
 
 
 def _block_count(mdp: MDP, rank: int) -> int:
@@ -138,14 +155,10 @@ class _Sight:
             self.basis = np.ascontiguousarray(right[binds] @ view.basis)
 
     def theta(self, theta: Floats) -> Floats:
-        """θ_A [ℓ]; at ε = 0, where its length does not matter, shortest for rows of one length."""
+        """θ_A [ℓ]; at ε = 0 its length does not matter."""
         if self.mismatch:
             return np.asarray(self._left @ (theta / self._sigma))
-        A, B = self.view.matrix, self.view.basis
-        powers = np.frexp(np.abs(A).max(axis=1, initial=0.0))[1]
-        even = np.ldexp(A, -powers[:, None])
-        solved = np.linalg.lstsq((even @ B.T).T, theta, rcond=None)[0]
-        return np.asarray(np.ldexp(solved, -powers))
+        return self.view.multipliers(theta)
 
     def penalty(self, theta: Floats) -> float:
         """ε‖θ_A‖"""
@@ -174,51 +187,62 @@ class _Search:
         blocks: int,
     ) -> None:
         self.mdp, self.sight, self.w, self.target = mdp, sight, w, target
+        self.policy, self.tolerance, self.count = policy, tolerance, blocks
         self.solves = 0
         self.guess: Floats | None = None
         # Where w is 0, any unit will do.
         self.unit = float(np.linalg.norm(w)) or 1.0
-        self.finest = ROUNDING * self.unit * sight.reach
+        self.asked = ROUNDING * self.unit * sight.reach
+        self.highest, self.lower, self.upper = math.inf, -math.inf, math.inf
+        self.theta = np.zeros(len(sight.basis))
+        self.policies: dict[int, Policy] = {}
+        self.mixture: dict[int, Floats] | None = None
+
+    def prepare(self) -> None:
+        """The best policy and the worst, and the first columns."""
+        mdp, sight, w, target, policy = self.mdp, self.sight, self.w, self.target, self.policy
         best = self._plan(-w, 1e-6)
         self.guess = None
         worst = self._plan(w, 1e-6)
         self.highest = best.upper
-        self.asked = max(tolerance * (best.lower + worst.lower), self.finest)
+        self.asked = max(self.tolerance * (best.lower + worst.lower), self.asked)
         size = len(sight.basis)
-        self.blocks = Blocks(mdp, np.vstack([sight.basis, w]), blocks)
+        self.blocks = Blocks(mdp, np.vstack([sight.basis, w]), self.count)
         self.owners: NDArray[np.int64] = np.arange(self.blocks.count, dtype=np.int64)
         self.master = Master(size, self.blocks.count + (1 if sight.mismatch else 0))
-        self.policies: dict[int, Policy] = {}
         shown = np.concatenate([sight.basis @ target, [w @ target]])
         self.shown, self.earned = shown[:-1], float(shown[-1])
         self.origin = self.blocks.masses[:, None] * shown
         if policy is not None:
             self.origin = self.blocks.columns(policy)
             self._put(policy, np.zeros_like(self.origin))
+            self.upper, self.mixture = 0.0, {0: np.ones(self.blocks.count)}
         if sight.mismatch:
             self._put_ball(np.zeros(size))
-        self.lower, self.theta = -math.inf, np.zeros(size)
-        self.upper = math.inf
-        self.mixture: dict[int, Floats] | None = None
         self._note(self.theta, -worst.upper - self.earned)
         self._put(worst.policy)
         if policy is None:
             self._put(best.policy)
 
-    def run(self, max_solves: int) -> None:
+    def run(self, max_solves: int, deadline: float) -> bool:
+        """Search until the bounds are close or nothing is to gain; whether it ran out of budget."""
+        self.prepare()
         sight, master = self.sight, self.master
         centre = sight.basis @ self.w
         at_centre, first = self._look(centre)
         distance = float(np.linalg.norm(first[:, :-1].sum(axis=0)))
         t = 4.0 * self.unit / max(distance, 1e-3 * sight.reach)
         promised, failures, idle = 0.0, 0, 0
-        while self.solves < max_solves and self.lower <= self.highest - self.earned:
+        while self.lower <= self.highest - self.earned:
+            if self.solves >= max_solves or time.monotonic() > deadline:
+                self._match(t)
+                return True
             model = self._maximise(centre, t, 0.02 * max(self.asked, promised))
             promised = model - at_centre
             if promised <= 0.4 * self.asked:
                 known = self.upper, self.lower
                 if self._match(t):
-                    return
+                    return False
                 if self.upper == math.inf:  # what there is cannot match yet: let theta go further
                     t *= 10.0
                     self._maximise(centre, t, 0.02 * self.asked)
@@ -228,7 +252,7 @@ class _Search:
             if promised <= 0.4 * self.asked:
                 idle = idle + 1 if (self.upper, self.lower) == known else 0
                 if idle == IDLE:
-                    return
+                    return False
             # Where the parabola through both values, with the model's slope, has its top.
             top = 0.5 * t * promised / (promised - gain) if gain < promised else 10.0 * t
             if gain >= SERIOUS * promised:
@@ -240,6 +264,7 @@ class _Search:
                 if failures == 3:
                     t, failures = max(min(top, t), 0.1 * t), 0
         self._match(t)
+        return False
 
     def result(self) -> WorstCaseBounds:
         mdp, sight, w = self.mdp, self.sight, self.w
@@ -253,6 +278,9 @@ class _Search:
             x, mu = _checked_visits(mdp, witness, x)
             matched = float(np.linalg.norm(sight.view.matrix @ (mu - self.target)))
             upper = float(w @ mu) + expectation_error(mdp, w)
+            size = float(np.linalg.norm(sight.view.matrix * largest_entries(mdp)))
+            if matched > sight.mismatch + FITS * size / (1.0 - mdp.discount):
+                upper, matched, witness, x = math.inf, math.inf, None, None
         status = WorstCaseStatus.INACCURATE
         if lower > self.highest:
             lower = upper = math.inf
@@ -341,16 +369,17 @@ class _Search:
         """Keep the master's mixture if it matches and is the worst so far."""
         if off > MATCHED * self.sight.reach or self.master.cost >= self.upper:
             return
-        self.upper, self.mixture = self.master.cost, {}
+        mixture: dict[int, Floats] = {}
         for source, block, share in zip(*self.master.shares(), strict=True):
             if source >= 0:
-                shares = self.mixture.setdefault(int(source), np.zeros(self.blocks.count))
+                shares = mixture.setdefault(int(source), np.zeros(self.blocks.count))
                 shares[block] = share
+        self.upper, self.mixture = self.master.cost, mixture
 
     def _occupancy(self) -> Floats | None:
-        """The occupancy [P] of the mixture."""
+        """The occupancy [P] of the mixture, or of the demonstrated policy."""
         if self.mixture is None:
-            return None
+            return None if self.policy is None else occupancy_of(self.mdp, self.policy)
         mdp, x = self.mdp, np.zeros(self.mdp.n_pairs)
         for source, shares in self.mixture.items():
             policy = self.policies[source]

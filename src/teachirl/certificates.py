@@ -8,48 +8,62 @@ Let ‖A(μ_T − μ_L)‖ ≤ ε. For any θ ∈ R^ℓ, with q = w − Aᵀθ,
 - Width: (★) at θ = (Aᵀ)⁺w, where q is w's projection on ker A. Never looser than Theorem 1.
 - Exact: the least that (★) can be. A policy that looks right to her and is that bad exists.
 
-Theorem 1 holds as well with AP and Pw in the place of A and w, P removing the directions that
+The first two hold as well with AP and Pw in the place of A and w, P removing the directions that
 cannot tell policies apart; the better of the two is given. A sampled demonstration says μ̂ with
 ‖μ̂ − μ_T‖ ≤ e; she matches μ̂, so that ε grows by ‖A‖e, and what is certified holds with the
 demonstration's confidence.
 
 Theorem 2 of the paper asks the other way round: can the expert's behaviour look optimal to her? For
 w_L proportional to ((A)⁺)ᵀw, an optimal policy looks suboptimal by at most
-diam M · ‖A‖ · ρ/√(1 − ρ²).
+diam M · ‖A‖ · ρ/√(1 − ρ²). The exact answer is `best_look`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bounds import WorstCaseBounds, WorstCaseStatus, expectation_error, lower_bound
+from .bounds import (
+    WorstCaseBounds,
+    WorstCaseStatus,
+    checked_case,
+    expectation_error,
+    lower_bound,
+)
 from .checks import Floats, frozen
 from .demonstrations import Demonstration, as_demonstration
 from .errors import require
 from .indistinct import Indistinct, indistinct_directions
-from .mdp import MDP, check_is_mdp
-from .planning import Plan, optimal_policy, worst_policy
+from .mdp import MDP
+from .optimality import Look, best_look, share_of
+from .planning import optimal_policy, worst_policy
 from .policy import Policy
-from .polytope import Diameter, Method, diameter, worst_case
+from .polytope import METHODS, Diameter, Method, diameter, worst_case
 from .risk import teaching_risk
 from .worldview import Worldview
 
 # Norms, pseudoinverses and products of them are rounded; bounds made of them are rounded up.
 ROUNDED_UP = 1.0 + 1e-9
+# A reward of which she sees less than this share is hidden from her: what she sees is rounding.
+HIDDEN = 1e-13
+# MDP solves for the best look, which is no bound on what she earns.
+LOOKS = 50
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bound:
-    """An upper bound on R(T) − R(L).
+    """An upper bound on R(T) − R(L), and with it a lower one on R(L).
 
     Attributes
     ----------
     name : which certificate it is
-    gap : the bound, in units of reward; ∞ if it says nothing
+    gap : R(T) − R(L) is at most this, in units of reward; ∞ if it says nothing
+    least : R(L) is at least this; −∞ if it says nothing
     terms : what it is made of, by name
     assumes : what it takes for granted
     sentence : what it says, in one sentence
@@ -57,7 +71,8 @@ class Bound:
 
     name: str
     gap: float
-    terms: dict[str, float]
+    least: float
+    terms: Mapping[str, float]
     assumes: str
     sentence: str
 
@@ -74,12 +89,18 @@ class LooksOptimal:
     weights : array [ℓ], w_L of length 1; zeros if the reward has no part that she can see
     bound : how far from optimal the theorem lets an optimal policy look; ∞ if ρ = 1
     suboptimality : how far the demonstrated policy is from optimal under that reward, at most
+    share : the same as a fraction of that reward's range over all policies, at most
+    terms : what the bound is made of, by name
+    assumes : what the bound takes for granted
     sentence : what that says, in one sentence
     """
 
     weights: Floats
     bound: float
     suboptimality: float
+    share: float
+    terms: Mapping[str, float]
+    assumes: str
     sentence: str
 
     def __str__(self) -> str:
@@ -93,19 +114,21 @@ class Certificate:
     Attributes
     ----------
     theorem_1, width, exact : Bound on R(T) − R(L); None for what was not needed to reach the target
-    theorem_2 : LooksOptimal
+    theorem_2 : LooksOptimal, and the exact answer to its question, `look`: Look; None likewise
     worst : the exact worst case with its witness; None where `exact` is
     least_reward : R(L) is at least this
-    guaranteed : relative performance that the best of the bounds proves, in [0, 1]
+    guaranteed : relative performance that the best of the bounds proves, in [0, 1]; 0 if no policy
+        matches the demonstration, as then all bounds speak of nobody
     against_expert : R(T) − R(L) is at most this
     mismatch : ε, sampling error included
     confidence : with which all of it holds
     """
 
-    theorem_1: Bound
-    width: Bound | None
+    theorem_1: Bound | None
+    width: Bound
     exact: Bound | None
-    theorem_2: LooksOptimal
+    theorem_2: LooksOptimal | None
+    look: Look | None
     worst: WorstCaseBounds | None
     least_reward: float
     guaranteed: float
@@ -113,10 +136,23 @@ class Certificate:
     mismatch: float
     confidence: float
 
+    @property
+    def matchable(self) -> bool:
+        """False if it is proved that no policy matches the demonstration this closely."""
+        return self.worst is None or self.worst.status is not WorstCaseStatus.INFEASIBLE
+
     def __str__(self) -> str:
         bounds = [bound for bound in (self.theorem_1, self.width, self.exact) if bound is not None]
+        if not self.matchable:
+            return "nothing is guaranteed: no policy matches the demonstration; raise mismatch"
         lines = [f"{bound.name:<10} gap ≤ {bound.gap:.4f}" for bound in bounds]
         lines.append(f"guaranteed relative performance {self.guaranteed:.3f}")
+        if self.mismatch > 0.0:
+            lines[-1] += f", if she misses the expert by {self.mismatch:.3g} at most"
+        if self.confidence < 1.0:
+            lines[-1] += f", with confidence {self.confidence:g}"
+        if self.worst is not None and self.worst.status is not WorstCaseStatus.OPTIMAL:
+            lines.append(f"the worst case: {self.worst.status}")
         return "\n".join(lines)
 
 
@@ -129,16 +165,23 @@ def certify(
     *,
     target: float | None = None,
     method: Method = "auto",
+    tolerance: float = 1e-6,
+    max_seconds: float = math.inf,
+    size: Diameter | None = None,
+    indistinct: Indistinct | None = None,
 ) -> Certificate:
-    """All certificates, cheapest first.
+    """All certificates, cheapest first: width, Theorem 1, the exact worst case, Theorem 2.
 
     Parameters
     ----------
     weights : array [k]
     demonstration : what she is shown, or the policy that she is shown
-    mismatch : how far ‖A(μ_L − μ)‖ may be from 0, μ being what the demonstration says
-    target : stop as soon as this relative performance is proved
-    method : for the exact worst case, see `worst_case`
+    mismatch : how far ‖A(μ_L − μ)‖ may be from 0, μ being what the demonstration says; in the units
+        of her rows
+    target : stop as soon as this relative performance is proved. If it is not certain that a policy
+        matches the demonstration, the exact worst case is computed all the same, to know
+    method, tolerance, max_seconds : for the exact worst case, see `worst_case`
+    size, indistinct : `diameter(mdp)` and `indistinct_directions(mdp)`, if they are known already
 
     Examples
     --------
@@ -157,51 +200,53 @@ def certify(
     exact      gap ≤ 0.0000
     guaranteed relative performance 1.000
     """
-    check_is_mdp(mdp)
-    view.check(mdp)
-    w = mdp.checked_weights(weights)
-    require(w.ndim == 1, f"weights must have shape ({mdp.n_features},), got {w.shape}")
-    require(bool(w.any()), "weights must not be all zero: every policy then earns the same")
-    require(0.0 <= mismatch < math.inf, f"mismatch must be non-negative, got {mismatch!r}")
     shown = as_demonstration(mdp, demonstration)
+    w, _ = checked_case(mdp, view, weights, shown.expectations, mismatch)
+    require(bool(w.any()), "weights must not be all zero: every policy then earns the same")
+    require(method in METHODS, f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    require(
+        target is None or 0.0 <= target <= 1.0,
+        f"target must be a relative performance from 0 to 1, got {target!r}",
+    )
     case = _Case(mdp, view, w, shown, float(mismatch))
-    best, worst = optimal_policy(mdp, w), worst_policy(mdp, w)
-    size, never = diameter(mdp), indistinct_directions(mdp)
-
-    bounds = [_theorem_1(case, size, never)]
-    found: WorstCaseBounds | None = None
-    least = case.expert_least - bounds[0].gap
-    if target is None or _performance(least, best, worst) < target:
-        bounds.append(_width(case, bounds[0]))
-        least = max(least, case.expert_least - bounds[1].gap)
-    if target is None or _performance(least, best, worst) < target:
-        found = worst_case(mdp, view, w, shown, mismatch, method=method)
-        bounds.append(_exact(case, found, bounds[1]))
-        least = max(least, case.expert_least - bounds[2].gap)
-        if found.status is not WorstCaseStatus.INFEASIBLE:
-            least = max(least, found.lower)
-    least = max(least, worst.lower)
-    padded: list[Bound | None] = [*bounds, None, None]
+    theorem_1 = exact = theorem_2 = look = worst = None
+    width = _width(case, view, w)
+    if not case.proves(target, width):
+        never = indistinct_directions(mdp) if indistinct is None else indistinct
+        around = diameter(mdp) if size is None else size
+        width, theorem_1 = _both(case, width, around, never)
+    if not case.proves(target, width) or not case.surely_matched:
+        worst = worst_case(
+            mdp,
+            view,
+            w,
+            shown,
+            mismatch,
+            method=method,
+            tolerance=tolerance,
+            max_seconds=max_seconds,
+        )
+        exact = _exact(case, worst, width)
+    if theorem_1 is not None and not case.proves(target, exact or width):
+        theorem_2 = _theorem_2(case, around)
+        look = best_look(mdp, view, shown, max_solves=LOOKS, indistinct=never)
+    bounds = [bound for bound in (width, theorem_1, exact) if bound is not None]
+    if worst is not None and worst.status is WorstCaseStatus.INFEASIBLE:
+        bounds = []
+    least = max([case.worst.lower, *(bound.least for bound in bounds)])
     return Certificate(
-        theorem_1=bounds[0],
-        width=padded[1],
-        exact=padded[2],
-        theorem_2=_theorem_2(case, size),
-        worst=found,
+        theorem_1=theorem_1,
+        width=width,
+        exact=exact,
+        theorem_2=theorem_2,
+        look=look,
+        worst=worst,
         least_reward=least,
-        guaranteed=_performance(least, best, worst),
-        against_expert=min(bound.gap for bound in bounds),
+        guaranteed=case.performance(least),
+        against_expert=min([case.expert_most - least, *(bound.gap for bound in bounds)]),
         mismatch=case.epsilon,
         confidence=shown.confidence,
     )
-
-
-def _performance(least: float, best: Plan, worst: Plan) -> float:
-    """(R − min R)/(max R − min R) of a reward, rounded down; 1 where all policies are equal."""
-    spread = best.upper - worst.upper
-    if best.value - worst.value <= (best.upper - best.lower) + (worst.upper - worst.lower):
-        return 1.0
-    return min(max((least - worst.upper) / spread, 0.0), 1.0)
 
 
 class _Case:
@@ -212,108 +257,176 @@ class _Case:
     ) -> None:
         self.mdp, self.view, self.w, self.mismatch = mdp, view, w, mismatch
         self.mu, self.error = shown.expectations, shown.error
-        self.exact_policy = shown.policy if shown.error == 0.0 else None
         self.epsilon = mismatch + view.norm * self.error * ROUNDED_UP
+        # The expert matches: exactly, or with the confidence that is claimed.
+        exactly = self.error == 0.0 and shown.policy is not None
+        self.surely_matched = exactly or (self.error > 0.0 and 2.0 * mismatch >= self.epsilon)
+        self.best, self.worst = optimal_policy(mdp, w), worst_policy(mdp, w)
         reward = float(w @ self.mu)
         doubt = float(np.linalg.norm(w)) * self.error * ROUNDED_UP + expectation_error(mdp, w)
-        self.expert_least, self.expert_most = reward - doubt, reward + doubt
+        self.expert_least = max(reward - doubt, self.worst.lower)
+        self.expert_most = min(reward + doubt, self.best.upper)
+        self.assumes = f"she matches what is shown up to {mismatch:.3g} in her view"
+        if self.error > 0.0:
+            self.assumes += (
+                f", and the episodes are independent ones of the expert, within {self.error:.3g} "
+                f"of his feature expectations (confidence {shown.confidence:g})"
+            )
+
+    def performance(self, least: float) -> float:
+        """(R − min R)/(max R − min R) of a reward, rounded down; 1 where all policies are equal."""
+        best, worst = self.best, self.worst
+        if best.value - worst.value <= (best.upper - best.lower) + (worst.upper - worst.lower):
+            return 1.0
+        return min(max((least - worst.upper) / (best.upper - worst.upper), 0.0), 1.0)
+
+    def proves(self, target: float | None, bound: Bound) -> bool:
+        return target is not None and self.performance(bound.least) >= target
 
 
-def _theorem_1(case: _Case, size: Diameter, never: Indistinct) -> Bound:
-    plain = _theorem_1_of(case.view, case.w, case.epsilon, size.upper)
-    terms = {"risk": plain[1], "diameter": size.upper, "ε": case.epsilon, "σ": case.view.sigma}
-    gap, of = plain[0], "the features"
-    distinct = never.project(case.w)
-    if len(never.basis) and np.linalg.norm(distinct) > 1e-9 * np.linalg.norm(case.w):
-        seen = case.view.without(never.basis)
-        hidden = float(np.linalg.norm(case.view.matrix @ never.basis.T)) if case.view.rank else 0.0
-        epsilon = case.epsilon + hidden * never.slack * ROUNDED_UP
-        relative = _theorem_1_of(seen, distinct, epsilon, size.upper)
-        lost = float(np.linalg.norm(never.basis @ case.w)) * never.slack * ROUNDED_UP
-        if relative[0] + lost < gap:
-            gap, of = relative[0] + lost, "the features that can tell policies apart"
-            terms |= {"risk": relative[1], "σ": seen.sigma, "ε": epsilon}
-    return Bound(
-        "Theorem 1",
-        gap,
-        terms,
-        "she matches the demonstration in her view up to ε",
-        f"Of {of}, {terms['risk']:.0%} of the reward's direction is hidden from her, and policies "
-        f"can be {size.upper:.3g} apart: she earns at most {gap:.4g} less than the expert.",
+def _width(case: _Case, view: Worldview, w: Floats) -> Bound:
+    """(★) at the θ that expresses most of w in `view`, which is A or AP."""
+    theta = view.multipliers(view.basis @ w)
+    least, gap, hidden = _star(case, theta)
+    blur = float(np.linalg.norm(theta)) * case.epsilon * ROUNDED_UP
+    sentence = (
+        f"In the part of the reward that she cannot see, no policy is further below the expert "
+        f"than {hidden:.4g}"
     )
-
-
-def _theorem_1_of(
-    view: Worldview, w: Floats, epsilon: float, largest: float
-) -> tuple[float, float]:
-    """‖w‖(ρ · diam M + ε/σ), rounded up, and ρ. What the rank decision neglects is hidden."""
-    risk = teaching_risk(view, w)
-    length = float(np.linalg.norm(w))
-    blur = (epsilon + view.neglected * largest) / view.sigma if view.rank else 0.0
-    return length * ((risk + 1e-9) * largest + blur) * ROUNDED_UP, risk
-
-
-def _width(case: _Case, looser: Bound) -> Bound:
-    matrix, w = case.view.matrix, case.w
-    theta = np.linalg.pinv(matrix.T) @ w if case.view.rank else np.zeros(len(matrix))
-    q = w - matrix.T @ theta
-    if case.error == 0.0:
-        least = lower_bound(case.mdp, case.view, w, case.mu, case.mismatch, theta)
-        gap = case.expert_most - least
-    else:
-        high, low = optimal_policy(case.mdp, q), worst_policy(case.mdp, q)
-        shown = float(q @ case.mu) + float(np.linalg.norm(q)) * case.error * ROUNDED_UP
-        shown = min(shown + expectation_error(case.mdp, q), high.upper)
-        gap = shown - low.lower + float(np.linalg.norm(theta)) * case.epsilon * ROUNDED_UP
-    gap = max(min(gap, looser.gap), 0.0)
+    if blur > 0.0:
+        sentence += f", and in the part that she sees a mismatch of {case.epsilon:.3g} may cost "
+        sentence += f"another {blur:.4g}"
     return Bound(
         "width",
         gap,
-        {"‖θ‖": float(np.linalg.norm(theta)), "‖q‖": float(np.linalg.norm(q)), "ε": case.epsilon},
-        "she matches the demonstration in her view up to ε",
-        f"Along the part of the reward that she cannot see, no policy is further below the expert "
-        f"than {gap:.4g}.",
+        least,
+        _terms(hidden=hidden, mismatch=blur, ε=case.epsilon, θ=float(np.linalg.norm(theta))),
+        case.assumes,
+        sentence + ".",
     )
+
+
+def _star(case: _Case, theta: Floats) -> tuple[float, float, float]:
+    """What (★) proves at θ: R(L) at least, R(T) − R(L) at most, and the latter's part of q."""
+    mdp, view, w = case.mdp, case.view, case.w
+    least = lower_bound(mdp, view, w, case.mu, case.mismatch, theta)
+    q = w - view.matrix.T @ theta
+    blur = float(np.linalg.norm(theta)) * case.epsilon * ROUNDED_UP
+    gap = case.expert_most - least
+    if case.error > 0.0:
+        # Of the error of μ̂ only what is along q matters twice.
+        high, low = optimal_policy(mdp, q), worst_policy(mdp, q)
+        shown = float(q @ case.mu) + float(np.linalg.norm(q)) * case.error * ROUNDED_UP
+        rounding = expectation_error(mdp, q) + expectation_error(mdp, w)
+        gap = min(gap, min(shown + rounding, high.upper) - low.lower + blur + rounding)
+    gap = max(gap, 0.0)
+    return least, gap, max(gap - blur, 0.0)
+
+
+def _both(case: _Case, width: Bound, size: Diameter, never: Indistinct) -> tuple[Bound, Bound]:
+    """Width and Theorem 1, each with A and w or with AP and Pw, whichever says more."""
+    view, w, of = case.view, case.w, "the reward"
+    hidden, blur, risk = _theorem_1(view, w, case.epsilon, size.upper)
+    sigma, length = view.sigma, float(np.linalg.norm(w))
+    distinct = never.project(w)
+    if len(never.basis) and np.linalg.norm(distinct) > 1e-9 * np.linalg.norm(w):
+        seen = view.without(never.basis)
+        other = _width(case, seen, distinct)
+        if other.gap < width.gap:
+            width = other
+        beyond = float(np.linalg.norm(view.matrix @ never.basis.T)) if view.rank else 0.0
+        epsilon = case.epsilon + beyond * never.slack * ROUNDED_UP
+        lost = float(np.linalg.norm(never.basis @ w)) * never.slack * ROUNDED_UP
+        relative = _theorem_1(seen, distinct, epsilon, size.upper)
+        if relative[0] + lost + relative[1] < hidden + blur:
+            hidden, blur, risk = relative[0] + lost, relative[1], relative[2]
+            sigma, length = seen.sigma, float(np.linalg.norm(distinct))
+            of = "what policies can change of the reward"
+    sentence = (
+        f"The direction of {of} is at a cosine of {risk:.2f} to what she cannot see, and policies "
+        f"can be {size.upper:.3g} apart: that may cost {hidden:.4g}"
+    )
+    if blur > 0.0:
+        sentence += f", and a mismatch of {case.epsilon:.3g} another {blur:.4g}"
+    theorem_1 = Bound(
+        "Theorem 1",
+        hidden + blur,
+        case.expert_least - (hidden + blur),
+        _terms(
+            hidden=hidden,
+            mismatch=blur,
+            length=length,
+            risk=risk,
+            diameter=size.upper,
+            ε=case.epsilon,
+            σ=sigma,
+        ),
+        case.assumes,
+        sentence + ".",
+    )
+    if width.gap > theorem_1.gap:  # by rounding; what Theorem 1 proves holds for width
+        width = replace(width, gap=theorem_1.gap, least=max(width.least, theorem_1.least))
+    return width, theorem_1
+
+
+def _theorem_1(
+    view: Worldview, w: Floats, epsilon: float, largest: float
+) -> tuple[float, float, float]:
+    """‖w‖ρ · diam M and ‖w‖ε/σ, rounded up, and ρ. What the rank decision neglects is hidden."""
+    risk = teaching_risk(view, w)
+    length = float(np.linalg.norm(w)) * ROUNDED_UP
+    stray = view.neglected * largest / view.sigma if view.rank else 0.0
+    blur = epsilon / view.sigma if view.rank else 0.0
+    return length * ((risk + 1e-9) * largest + stray), length * blur, risk
 
 
 def _exact(case: _Case, found: WorstCaseBounds, looser: Bound) -> Bound:
-    gap = looser.gap
+    terms = _terms(expert=case.expert_most, worst=found.lower, ε=case.mismatch)
     if found.status is WorstCaseStatus.INFEASIBLE:
         sentence = (
-            "No policy matches the demonstration this closely, so that this says nothing: "
-            "allow for a larger mismatch."
+            "No policy matches the demonstration this closely, so that there is nobody to speak "
+            "of: allow for a larger mismatch."
         )
-    else:
-        gap = max(min(case.expert_most - found.lower, gap), 0.0)
-        sentence = (
-            f"There is a policy that looks right to her and earns {found.upper:.4g}; none that "
-            f"looks right earns less than {found.lower:.4g}."
-        )
-    return Bound(
-        "exact",
-        gap,
-        {"expert": case.expert_most, "worst": found.lower, "ε": case.mismatch},
-        "she matches the demonstration in her view up to ε",
-        sentence,
-    )
+        return Bound("exact", math.inf, -math.inf, terms, case.assumes, sentence)
+    gap = min(case.expert_most - found.lower, looser.gap)
+    if case.error > 0.0:
+        gap = min(gap, _star(case, found.theta)[1])
+    sentence = f"No policy that looks right to her earns less than {found.lower:.4g}"
+    if math.isfinite(found.upper):
+        sentence = f"There is a policy that looks right to her and earns {found.upper:.4g}; none "
+        sentence += f"that looks right earns less than {found.lower:.4g}"
+    least = max(found.lower, looser.least)
+    return Bound("exact", max(gap, 0.0), least, terms, case.assumes, sentence + ".")
 
 
 def _theorem_2(case: _Case, size: Diameter) -> LooksOptimal:
     view, w = case.view, case.w
     risk = teaching_risk(view, w)
-    weights = np.linalg.pinv(view.matrix.T) @ w if view.rank else np.zeros(view.n_rows)
-    length = float(np.linalg.norm(weights))
-    if length == 0.0 or risk == 1.0:
+    # √(1 − ρ²), without cancellation.
+    visible = float(np.linalg.norm(view.basis @ w)) / float(np.linalg.norm(w))
+    terms = _terms(risk=risk, visible=visible, diameter=size.upper, norm=view.norm)
+    assumes = "the bound: that the demonstrated policy is optimal; the rest: nothing"
+    if visible <= HIDDEN:
         sentence = "Nothing of the reward is visible to her: no reward of hers resembles it."
-        return LooksOptimal(frozen(np.zeros(view.n_rows)), math.inf, math.inf, sentence)
-    weights = weights / length
+        zeros = frozen(np.zeros(view.n_rows))
+        return LooksOptimal(zeros, math.inf, math.inf, 1.0, terms, assumes, sentence)
+    weights = view.multipliers(view.basis @ w)
+    weights = weights / float(np.linalg.norm(weights))
     seen = view.matrix.T @ weights
-    bound = size.upper * view.norm * risk / math.sqrt(1.0 - risk**2) * ROUNDED_UP
-    plan = optimal_policy(case.mdp, seen)
-    doubt = expectation_error(case.mdp, seen) + float(np.linalg.norm(seen)) * case.error
-    off = max(plan.upper - float(seen @ case.mu) + doubt * ROUNDED_UP, 0.0)
+    high, low = optimal_policy(case.mdp, seen), worst_policy(case.mdp, seen)
+    rounding = expectation_error(case.mdp, seen)
+    doubt = rounding + float(np.linalg.norm(seen)) * case.error
+    off = max(high.upper - float(seen @ case.mu) + doubt * ROUNDED_UP, 0.0)
+    bound = size.upper * view.norm * risk / visible * ROUNDED_UP
+    bound += rounding + (high.upper - high.lower)
+    share = share_of(off, high, low)
     sentence = (
         f"Under the reward of hers that resembles the true one most, the demonstrated policy looks "
-        f"at most {off:.4g} worse than the best; Theorem 2 allows an optimal policy {bound:.4g}."
+        f"at most {off:.4g} worse than the best, {share:.1%} of that reward's range; Theorem 2 "
+        f"allows an optimal policy {bound:.4g}."
     )
-    return LooksOptimal(frozen(weights), bound, off, sentence)
+    return LooksOptimal(frozen(weights), bound, off, share, terms, assumes, sentence)
+
+
+def _terms(**terms: float) -> Mapping[str, float]:
+    return MappingProxyType(terms)

@@ -57,6 +57,8 @@ from .policy import Policy, check_policy
 from .sampling import sample_trajectories
 from .trajectories import Trajectories, check_trajectories
 
+# The expectations of an exact demonstration are its policy's, up to this share of their reach.
+SAME = 1e-9
 # Distances between all rows are computed for at most this many distinct rows and entries.
 PAIRWISE_ROWS, PAIRWISE_ENTRIES = 2_000, 1 << 20
 CHUNK_ENTRIES = 1 << 22
@@ -215,13 +217,22 @@ def as_demonstration(mdp: MDP, demonstration: Demonstration | Policy) -> Demonst
         return Demonstration.of_policy(mdp, demonstration)
     require(
         isinstance(demonstration, Demonstration),
-        f"demonstration must be a Demonstration or a Policy, got {type(demonstration).__name__}",
+        f"demonstration must be a Demonstration or a Policy (of a plan, its .policy), got "
+        f"{type(demonstration).__name__}",
     )
     shape = demonstration.expectations.shape
     require(
         shape == (mdp.n_features,),
         f"demonstration must have {mdp.n_features} expectations, one a feature, got {shape[0]}",
     )
+    if demonstration.policy is not None and demonstration.error == 0.0:
+        here = feature_expectations(mdp, demonstration.policy)
+        off = float(np.linalg.norm(here - demonstration.expectations))
+        require(
+            off <= SAME * mdp.largest_feature / (1.0 - mdp.discount),
+            f"demonstration must be of this MDP: here its policy's feature expectations are "
+            f"{off:.3g} from it; were the features, the discount or the dynamics others?",
+        )
     return demonstration
 
 

@@ -20,7 +20,9 @@ h(β) ≥ ⟨c, β⟩, c = B(μ − μ_T), are known for the policies met; the l
 box is a linear program. The box with the least bound gets another cut where its program's solution
 is, or is split if the cuts are closer there than ℓ is. What is proved does not rest on the linear
 programs: for any shares λ of the cuts, with g = Σ λ_j c_j, the least ⟨g, β⟩/ℓ(β) of the box is a
-bound if it is positive, and a few Newton steps find it.
+bound if it is positive, and a few Newton steps find it. Before that, a good β is sought downhill
+(`descend`). In more than a few dimensions there are too many boxes to visit: the upper bound is
+then good, the lower one is not, and may be 0.
 """
 
 from __future__ import annotations
@@ -32,18 +34,20 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import null_space
 from scipy.optimize import linprog
 
 from .bounds import expectation_error
+from .bundle import worst_case_by_bundle
 from .checks import Floats, frozen
 from .demonstrations import Demonstration, as_demonstration
 from .errors import require
 from .indistinct import Indistinct, indistinct_directions
 from .mdp import MDP, check_is_mdp
 from .occupancies import feature_expectations
-from .planning import optimal_policy
+from .planning import Plan, optimal_policy, worst_policy
 from .policy import Policy
-from .worldview import Worldview, unit_rows
+from .worldview import Worldview, check_worldview, unit_rows
 
 _EPS = float(np.finfo(float).eps)
 # Lengths and products of them are rounded; bounds made of them are rounded up or down by this.
@@ -62,6 +66,9 @@ class LookStatus(enum.Enum):
     def __repr__(self) -> str:
         return self.name
 
+    def __str__(self) -> str:
+        return str(self.value)
+
 
 @dataclass(frozen=True, eq=False)
 class Look:
@@ -73,6 +80,7 @@ class Look:
         can tell policies apart has length 1. Zeros if there is none
     lower : under every such reward of length 1 the policy looks at least this far from optimal
     upper : under the reward of `weights` it looks at most this far from optimal
+    share : `upper` as a fraction of that reward's range over all policies, at most
     solves : MDPs solved
     status : LookStatus
     sentence : what that says, in one sentence
@@ -81,6 +89,7 @@ class Look:
     weights: Floats
     lower: float
     upper: float
+    share: float
     solves: int
     status: LookStatus
     sentence: str
@@ -101,6 +110,7 @@ def best_look(
     *,
     tolerance: float = 1e-6,
     max_solves: int = 500,
+    indistinct: Indistinct | None = None,
 ) -> Look:
     """How far from optimal the policy looks under the reward of hers that favours it most.
 
@@ -109,7 +119,9 @@ def best_look(
     demonstration : what she is shown, or the policy that she is shown
     tolerance : how far apart the bounds may be, as a fraction of the range of returns; a hundredth
         of the upper bound is close enough in any case
-    max_solves : stop after that many MDP solves, three at least; the bounds are valid all the same
+    max_solves : stop after that many MDP solves, four at least, or four times as many linear
+        programs; the bounds are valid all the same
+    indistinct : `indistinct_directions(mdp)`, if they are known already
 
     Examples
     --------
@@ -124,27 +136,35 @@ def best_look(
     -1.2247 0.4189 … 0.4189
     """
     check_is_mdp(mdp)
-    view.check(mdp)
+    check_worldview(view, mdp)
     require(0.0 < tolerance < math.inf, f"tolerance must be positive, got {tolerance!r}")
-    require(max_solves >= 3, f"max_solves must be at least 3, got {max_solves!r}")
+    require(max_solves >= 4, f"max_solves must be at least 4, got {max_solves!r}")
     shown = as_demonstration(mdp, demonstration)
-    never = indistinct_directions(mdp)
+    never = indistinct_directions(mdp) if indistinct is None else indistinct
     basis = view.without(never.basis).basis
     if len(basis) == 0:
         sentence = "Nothing that she sees tells policies apart: to her all look alike."
-        return Look(frozen(np.zeros(view.n_rows)), 0.0, 0.0, 0, LookStatus.VACUOUS, sentence)
+        zeros = frozen(np.zeros(view.n_rows))
+        return Look(zeros, 0.0, 0.0, 0.0, 0, LookStatus.VACUOUS, sentence)
     search = _Search(mdp, basis, shown)
-    status = search.run(tolerance, max_solves - 1)
+    status = search.run(tolerance, max_solves - 2)
     weights = _in_her_features(view, basis, search.best)
     # What is reported of the weights is proved for the very reward they are.
-    upper = _suboptimality(mdp, view, never, shown, weights)
+    upper, share = _suboptimality(mdp, view, never, shown, weights)
     lower = min(search.lower(), upper)
-    least = f", and none for which it is up to less than {lower:.4g}" if lower > 0.0 else ""
     sentence = (
-        f"There is a reward in her features, of length 1, for which the demonstrated policy is "
-        f"optimal up to {upper:.4g}{least}."
+        f"There is a reward in her features under which the demonstrated policy is within "
+        f"{upper:.4g} of optimal, {share:.1%} of that reward's range"
     )
-    return Look(frozen(weights), lower, upper, search.solves + 1, status, sentence)
+    if lower > 0.0:
+        sentence += f"; under none that tells policies apart as much is it closer than {lower:.4g}"
+    return Look(frozen(weights), lower, upper, share, search.solves + 2, status, sentence + ".")
+
+
+def share_of(off: float, high: Plan, low: Plan) -> float:
+    """`off` as a fraction of max R − min R, at most; 1 where all policies look alike."""
+    span = high.lower - low.upper
+    return min(off / span, 1.0) if span > 0.0 else 1.0
 
 
 def _in_her_features(view: Worldview, basis: Floats, beta: Floats) -> Floats:
@@ -158,15 +178,17 @@ def _in_her_features(view: Worldview, basis: Floats, beta: Floats) -> Floats:
 
 def _suboptimality(
     mdp: MDP, view: Worldview, never: Indistinct, shown: Demonstration, weights: Floats
-) -> float:
-    """How far from optimal the demonstrated policy is for the reward ⟨weights, Aφ⟩, at most."""
+) -> tuple[float, float]:
+    """How far from optimal the demonstrated policy is for the reward ⟨weights, Aφ⟩, at most; and
+    as a share of that reward's range."""
     # The part that tells no policies apart is left out; it makes a difference of slack at most.
     seen = view.matrix.T @ weights
     reward = never.project(seen)
     left_out = float(np.linalg.norm(seen - reward)) * never.slack
     doubt = expectation_error(mdp, reward) + float(np.linalg.norm(reward)) * shown.error + left_out
-    off = optimal_policy(mdp, reward).upper - float(reward @ shown.expectations)
-    return max(off + doubt * ROUNDED_UP, 0.0)
+    high, low = optimal_policy(mdp, reward), worst_policy(mdp, reward)
+    off = max(high.upper - float(reward @ shown.expectations) + doubt * ROUNDED_UP, 0.0)
+    return off, share_of(off, high, low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +237,7 @@ class _Search:
         self.mdp, self.basis, self.shown = mdp, basis, shown
         self.cuts: list[Floats] = []
         self.solves, self.upper, self.best = 0, math.inf, np.zeros(len(basis))
+        self.programs = 0
         # ⟨Bᵀβ, error of μ⟩ ≤ ‖β‖ ‖B · error‖, for a cut's μ and for the demonstrated one.
         errors = [expectation_error(mdp, row) for row in basis]
         self.doubt = 2.0 * float(np.linalg.norm(errors)) + shown.error
@@ -252,11 +275,15 @@ class _Search:
         return max((bound - (self.doubt + rounding) * ROUNDED_UP) / ROUNDED_UP, 0.0)
 
     def run(self, tolerance: float, max_solves: int) -> LookStatus:
+        self.descend(tolerance, max_solves // 2)
+        max_programs = self.programs + 4 * max_solves + len(self.heap)
         while True:
             bound, number, box = self.heap[0]
             enough = max(tolerance * self.scale, CLOSE * self.upper)
             if self.upper - max(bound, 0.0) <= enough:
                 return LookStatus.CLOSE
+            if self.programs >= max_programs:
+                return LookStatus.OUT_OF_SOLVES
             beta, shares = self.program(box)
             proved = max(bound, box.least_ratio(shares @ np.array(self.cuts)))
             heapq.heapreplace(self.heap, (proved, number, box))
@@ -273,8 +300,45 @@ class _Search:
                 for part in box.split(beta):
                     self.push(proved, part)
 
+    def descend(self, tolerance: float, max_solves: int) -> None:
+        """Downhill to a β where h(β)/‖β‖ is least nearby.
+
+        Follow the ray from Bμ_T along β_0 to where it leaves BM. A facet there has a normal β with
+        ⟨β_0, β⟩ = 1, and h(β) is the length of the ray: the least h on that plane, where ‖β‖ ≥ 1.
+        So β/‖β‖ is better than β_0, or both are best. If Bμ_T is on the boundary, the first ray,
+        away from a point inside, has length 0.
+        """
+        uniform = feature_expectations(self.mdp, Policy.uniform(self.mdp))
+        apart = self.basis @ (self.shown.expectations - uniform)
+        if apart.any() and self.solves < max_solves:
+            self.evaluate(apart / float(np.linalg.norm(apart)))
+        policy = self.shown.policy if self.shown.error == 0.0 else None
+        while self.upper > tolerance * self.scale:
+            # The bundle method proves its bound by one more solve, and here comes another.
+            left = max_solves - self.solves - 2
+            if left < 3:
+                return
+            before, ray = self.upper, self.best
+            others = Worldview(null_space(ray[None]).T @ self.basis)
+            found = worst_case_by_bundle(
+                self.mdp,
+                others,
+                self.basis.T @ ray,
+                self.shown.expectations,
+                policy=policy,
+                maximise=True,
+                tolerance=tolerance,
+                max_solves=left,
+            )
+            self.solves += found.solves
+            beta = ray - self.basis @ (others.matrix.T @ found.theta)
+            self.evaluate(beta / float(np.linalg.norm(beta)))
+            if self.upper > (1.0 - CLOSE) * before:
+                return
+
     def program(self, box: _Box) -> tuple[Floats, Floats]:
         """β [r] in the box with the least max_c ⟨c, β⟩/ℓ(β), and shares λ of the cuts [n]."""
+        self.programs += 1
         cuts = np.array(self.cuts) / self.scale
         n, rank = cuts.shape
         slope, rest = box.length

@@ -41,6 +41,9 @@ class PlanStatus(enum.Enum):
     def __repr__(self) -> str:
         return self.name
 
+    def __str__(self) -> str:
+        return str(self.value)
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from .occupancies import RELATIVE_ERROR, ROUNDING, feature_expectations, occupan
 from .planning import optimal_policies, optimal_policy
 from .policy import Policy
 from .programs import FORMS, solve_program
-from .worldview import Worldview
+from .worldview import Worldview, check_worldview
 
 Method: TypeAlias = Literal["auto", "bundle", "direct", "lifted", "cone"]
 METHODS: tuple[Method, ...] = ("auto", "bundle", *FORMS)
@@ -45,6 +45,7 @@ def worst_case(
     *,
     method: Method = "auto",
     tolerance: float = 1e-6,
+    max_seconds: float = math.inf,
 ) -> WorstCaseBounds:
     """The least reward of all policies that match the demonstration in her view.
 
@@ -54,7 +55,8 @@ def worst_case(
     demonstration : what she is shown, or the policy that she is shown
     mismatch : ε, how far ‖A(μ − μ_T)‖ may be from 0, μ_T being what the demonstration says
     method : ``"bundle"``, or the programs ``"direct"``, ``"lifted"``, ``"cone"``; chosen by default
-    tolerance : how far apart the bounds may be, as a fraction of the range of returns
+    tolerance : how far apart the bounds may be, as a fraction of max R − min R
+    max_seconds : how long to search. Out of time, or interrupted, it returns what it has proved
 
     Returns
     -------
@@ -73,7 +75,9 @@ def worst_case(
     >>> worst.witness.actions  # left, left, and for ever between the first two cells
     array([1, 0, 0, 0, 0])
     """
-    return _extreme(mdp, view, weights, demonstration, mismatch, method, tolerance, maximise=False)
+    shown = as_demonstration(mdp, demonstration)
+    limits = _Limits(method, tolerance, max_seconds)
+    return _extreme(mdp, view, weights, shown, mismatch, limits, maximise=False)
 
 
 def best_case(
@@ -85,28 +89,38 @@ def best_case(
     *,
     method: Method = "auto",
     tolerance: float = 1e-6,
+    max_seconds: float = math.inf,
 ) -> WorstCaseBounds:
     """The most that a policy earns which matches the demonstration: as `worst_case`, with luck.
 
     ``upper`` is proved, ``lower`` is reached by ``witness``.
     """
-    return _extreme(mdp, view, weights, demonstration, mismatch, method, tolerance, maximise=True)
+    shown = as_demonstration(mdp, demonstration)
+    limits = _Limits(method, tolerance, max_seconds)
+    return _extreme(mdp, view, weights, shown, mismatch, limits, maximise=True)
+
+
+class _Limits(NamedTuple):
+    method: Method
+    tolerance: float
+    max_seconds: float
 
 
 def _extreme(
     mdp: MDP,
     view: Worldview,
     weights: ArrayLike,
-    demonstration: Demonstration | Policy,
+    shown: Demonstration,
     mismatch: float,
-    method: Method,
-    tolerance: float,
+    limits: _Limits,
     *,
     maximise: bool,
 ) -> WorstCaseBounds:
-    check_is_mdp(mdp)
+    method, tolerance, max_seconds = limits
     require(method in METHODS, f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    shown = as_demonstration(mdp, demonstration)
+    check_worldview(view, mdp)
+    # The policy is one that matches only if what is shown is exactly what it does.
+    policy = shown.policy if shown.error == 0.0 else None
     chosen = _fastest(mdp, view) if method == "auto" else method
     if chosen == "bundle":
         return worst_case_by_bundle(
@@ -115,11 +129,11 @@ def _extreme(
             weights,
             shown.expectations,
             mismatch,
-            policy=shown.policy if shown.error == 0.0 else None,
+            policy=policy,
             maximise=maximise,
             tolerance=tolerance,
+            max_seconds=max_seconds,
         )
-    known = shown.policy is not None and shown.error == 0.0
     return solve_program(
         mdp,
         view,
@@ -127,9 +141,10 @@ def _extreme(
         shown.expectations,
         mismatch,
         form=chosen,
-        occupancy=occupancy(mdp, shown.policy) if known and shown.policy is not None else None,
+        occupancy=None if policy is None else occupancy(mdp, policy),
         maximise=maximise,
         tolerance=tolerance,
+        max_seconds=max_seconds,
     )
 
 

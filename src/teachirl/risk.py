@@ -18,7 +18,7 @@ from .checks import Floats, frozen
 from .indistinct import Indistinct, indistinct_directions
 from .mdp import MDP
 from .scorer import NOTHING, RiskScorer, length_of, unit_weights
-from .worldview import DEPENDENT, Worldview, unit_rows, without_span
+from .worldview import DEPENDENT, Worldview, check_worldview, unit_rows, without_span
 
 
 def teaching_risk(view: Worldview, weights: ArrayLike) -> float:
@@ -86,28 +86,33 @@ def blind_spot(mdp: MDP, view: Worldview, weights: ArrayLike) -> BlindSpot:
     She cannot tell more of 'cell 5' and 'cell 4' from more of 'cell 1' and 'cell 2': it looks the \
 same to her, and the first is better (teaching risk 1.00).
     """
-    view.check(mdp)
+    check_worldview(view, mdp)
     r = without_span(view.basis, unit_weights(view, weights))
     risk = length_of(r)
     if risk <= NOTHING:
         seen = "She can express the reward in what she sees: none of it is hidden from her."
         return BlindSpot(frozen(np.zeros(view.n_features)), risk, seen)
     direction = unit_rows(r[None, :])[0]
-    return BlindSpot(frozen(direction), risk, _in_words(mdp, direction, risk))
+    return BlindSpot(frozen(direction), risk, _in_words(mdp, view, direction, risk))
 
 
-def _in_words(mdp: MDP, direction: Floats, risk: float) -> str:
-    # A component below a quarter of the largest hardly changes what the sentence is about.
-    notable = 0.25 * np.abs(direction).max()
-    order = np.argsort(-np.abs(direction), kind="stable")
+def _in_words(mdp: MDP, view: Worldview, direction: Floats, risk: float) -> str:
+    # A component below a quarter of the largest hardly changes what the sentence is about, but
+    # without it, what the sentence says would not look the same to her.
+    sizes = np.abs(direction)
+    notable = 0.25 * sizes.max()
+    order = np.argsort(-sizes, kind="stable")
     more = [int(i) for i in order if direction[i] >= notable]
     less = [int(i) for i in order if -direction[i] >= notable]
+    slight = [int(i) for i in order if 1e-9 < sizes[i] < notable]
+    seen = [i for i in slight if bool(view.matrix[:, i].any())]
+    balanced = f", with a little of {_listed(mdp, seen)} to make up for it" if seen else ""
     shown = "0.01 or less" if risk < 0.005 else f"{risk:.2f}"
     if more and less:
-        confused = f"tell more of {_listed(mdp, more)} from more of {_listed(mdp, less)}"
+        confused = f"tell more of {_listed(mdp, more)} from more of {_listed(mdp, less)}{balanced}"
         which = "the first"
     else:
-        confused = f"see how much there is of {_listed(mdp, more or less)}"
+        confused = f"see how much there is of {_listed(mdp, more or less)}{balanced}"
         which = "more" if more else "less"
     return (
         f"She cannot {confused}: it looks the same to her, and {which} is better "
@@ -142,7 +147,7 @@ def relative_risk(
     >>> round(ti.teaching_risk(view, ones), 3), ti.relative_risk(mdp, view, ones)
     (0.894, 0.0)
     """
-    view.check(mdp)
+    check_worldview(view, mdp)
     w = unit_weights(view, weights)
     never = (indistinct_directions(mdp) if indistinct is None else indistinct).basis
     distinct = without_span(never, w)

@@ -23,10 +23,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import Floats, Ints, at
+from .checks import Floats, Ints, as_floats, at
 from .errors import require
 from .kernels import scoring
-from .worldview import DEPENDENT, Worldview, unit_rows, without_span
+from .worldview import DEPENDENT, Worldview, check_worldview, unit_rows, without_span
 
 # Candidates tie if their risks are this close, as a share of the risk before. Rounding moves a risk
 # by less, unless a candidate is nearly dependent; the paper's SVD by about 1e-15.
@@ -298,7 +298,8 @@ def length_of(vector: Floats) -> float:
 
 
 def unit_weights(view: Worldview, weights: ArrayLike) -> Floats:
-    w = np.asarray(weights, dtype=float)
+    check_worldview(view)
+    w = as_floats("weights", weights)
     k = view.n_features
     require(w.shape == (k,), f"weights must have shape ({k},), one a feature, got {w.shape}")
     bad = np.argwhere(~np.isfinite(w))
@@ -312,7 +313,7 @@ def _checked_candidates(view: Worldview, candidates: ArrayLike) -> Rows:
     require(not sp.issparse(candidates), "candidates must be a dense array: give .toarray()")
     array = np.asarray(candidates)
     if array.dtype != np.float32:
-        array = np.asarray(array, dtype=float)
+        array = as_floats("candidates", array)
     require(
         array.ndim == 2 and array.shape[1] == view.n_features,
         f"candidates must have shape (n, {view.n_features}), got {array.shape}",

@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import qr
 from scipy.linalg.lapack import dgejsv
 
-from .checks import Floats, Names, at, checked_names, frozen
+from .checks import Floats, Names, as_floats, at, checked_names, frozen
 from .errors import require
-from .mdp import MDP
+from .mdp import MDP, check_is_mdp
 
 # A vector is dependent on others if at most this share of it sticks out of their span. Rounding
 # leaves a few eps of a truly dependent one, so this leaves room for rows that were themselves
@@ -76,7 +76,11 @@ class Worldview:
         >>> ti.Worldview.select(ti.worlds.chain(5), ["cell 3"]).matrix
         array([[0., 0., 1., 0., 0.]])
         """
-        require(not isinstance(features, str), "features must be a sequence of names, got a string")
+        check_is_mdp(mdp)
+        require(
+            isinstance(features, Sequence) and not isinstance(features, str),
+            f"features must be a sequence of names or numbers, got {features!r}",
+        )
         chosen: list[int] = []
         for place, feature in enumerate(features):
             number = isinstance(feature, (int, np.integer)) and not isinstance(feature, bool)
@@ -98,8 +102,12 @@ class Worldview:
         matrix[np.arange(len(chosen)), chosen] = 1.0
         return Worldview(matrix, tuple(mdp.feature_name(feature) for feature in chosen))
 
-    def extend(self, features: ArrayLike, names: str | Iterable[str] | None = None) -> Worldview:
+    def extend(
+        self, features: ArrayLike | Worldview, names: str | Iterable[str] | None = None
+    ) -> Worldview:
         """The worldview with a feature [k], or several [n, k], added to its rows.
+
+        Another worldview's rows come with their names.
 
         The basis is extended, not computed anew. A row whose name is taken is called by it with a
         number, ``ice (2)``: a feature that she has already may be taught again.
@@ -108,7 +116,12 @@ class Worldview:
         >>> mdp = ti.worlds.chain(5)
         >>> ti.Worldview.select(mdp, ["cell 3"]).extend([0, 0, 2, 0, 0], "cell 3").names
         ('cell 3', 'cell 3 (2)')
+        >>> ti.Worldview.select(mdp, ["cell 3"]).extend(ti.Worldview.select(mdp, ["cell 1"])).names
+        ('cell 3', 'cell 1')
         """
+        if isinstance(features, Worldview):
+            names = features.names if names is None else names
+            features = features.matrix
         rows = np.atleast_2d(_checked_rows("features", features))
         require(
             rows.ndim == 2 and rows.shape[1] == self.n_features,
@@ -158,7 +171,7 @@ class Worldview:
         >>> ti.Worldview.select(mdp, ["cell 3"]).observe(mdp).features.ravel()
         array([0., 0., 1., 0., 0.])
         """
-        self.check(mdp)
+        check_worldview(self, mdp)
         if isinstance(mdp.features, np.ndarray):
             return mdp.with_features(mdp.features @ self.matrix.T, self.names)
         # A selection of sparse features stays sparse; dense combinations of them do not.
@@ -166,12 +179,21 @@ class Worldview:
         seen = mdp.features @ (sp.csr_array(self.matrix.T) if few else self.matrix.T)
         return mdp.with_features(seen, self.names)
 
-    def check(self, mdp: MDP) -> None:
-        """Refuse an MDP whose features this is no worldview on."""
-        require(
-            self.n_features == mdp.n_features,
-            f"the worldview is on {self.n_features} features, the MDP has {mdp.n_features}",
-        )
+    def multipliers(self, coordinates: Floats) -> Floats:
+        """θ [ℓ], the shortest with Aᵀθ = basisᵀ · coordinates [r]."""
+        A, Q = self.matrix, self.basis
+        powers = np.frexp(np.abs(A).max(axis=1, initial=0.0))[1]
+        even = np.ldexp(A, -powers[:, None])  # by powers of two: nothing is rounded
+        theta = np.ldexp(np.linalg.lstsq(Q @ even.T, coordinates, rcond=None)[0], -powers)
+        if self.rank == self.n_rows or self.rank == 0:
+            return np.asarray(theta)
+        # What is orthogonal to all columns of A changes nothing but the length. Where the rows
+        # differ so much in length that removing it costs digits, it stays.
+        across, _ = np.linalg.qr(A @ Q.T)
+        shorter = across @ (across.T @ theta)
+        wanted = float(np.linalg.norm(coordinates))
+        off = float(np.linalg.norm(A.T @ shorter - Q.T @ coordinates))
+        return np.asarray(shorter if off <= 1e-13 * wanted else theta)
 
     def __repr__(self) -> str:
         rows = f"{self.n_rows} row{'' if self.n_rows == 1 else 's'}"
@@ -217,6 +239,22 @@ class Worldview:
         rounding = (self.n_features + self.rank) * np.finfo(float).eps
         lengths = [float(np.linalg.norm(part / scale)) for part in (left, self.matrix)]
         return scale * (lengths[0] + rounding * lengths[1])
+
+
+def check_worldview(view: object, mdp: object = None) -> None:
+    """Refuse what is no worldview, such as a matrix, or is on other features than the MDP's."""
+    require(
+        isinstance(view, Worldview),
+        f"view must be a Worldview, got {type(view).__name__}; Worldview(matrix) makes one",
+    )
+    if mdp is None:
+        return
+    check_is_mdp(mdp)
+    if isinstance(view, Worldview) and isinstance(mdp, MDP):
+        require(
+            view.n_features == mdp.n_features,
+            f"the worldview is on {view.n_features} features, the MDP has {mdp.n_features}",
+        )
 
 
 def _known(matrix: Floats, names: Names | None, basis: Floats) -> Worldview:
@@ -284,7 +322,7 @@ def without_span(basis: Floats, vectors: Floats) -> Floats:
 
 def _checked_rows(name: str, rows: ArrayLike) -> Floats:
     require(not sp.issparse(rows), f"{name} must be a dense array: give {name}.toarray()")
-    array = np.asarray(rows, dtype=float)
+    array = as_floats(name, rows)
     bad = np.argwhere(~np.isfinite(array))
     require(len(bad) == 0, f"{name} must be finite, got {at(array, bad)}")
     return array

@@ -35,6 +35,9 @@ class LearnStatus(enum.Enum):
     def __repr__(self) -> str:
         return self.name
 
+    def __str__(self) -> str:
+        return str(self.value)
+
 
 @dataclass(frozen=True, eq=False)
 class Learned:
