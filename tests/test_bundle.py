@@ -350,3 +350,30 @@ def test_mistakes_are_named(change, message):
     }
     with pytest.raises(InvalidInputError, match=message):
         worst_case_by_bundle(**arguments)
+
+
+def test_a_ball_far_from_the_only_policy_does_not_stall():
+    """Pivots for gains below rounding used to go on to their limit in every master problem."""
+    mdp = ti.MDP.from_arrays(
+        np.ones((1, 1, 1)), [[-111.28550157550994, -0.032168675521965166]], discount=0.999
+    )
+    view = Worldview([[0.0, -2.0], [5309.896774750453, -1424.6757181420307], [0.0, 1.0]])
+    target, w = [-141394.45557675045, 45571.36193842837], [-0.5544991803177468, 0.8398538303253182]
+    pivots = []
+    solve = Master.solve
+
+    def counted(self, *arguments):
+        before = self.pivots
+        value = solve(self, *arguments)
+        pivots.append(self.pivots - before)
+        return value
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Master, "solve", counted)
+        found = worst_case_by_bundle(mdp, view, w, target, 224845703.59320006)
+    assert max(pivots) < 100
+    truth = float(np.array(w) @ ti.feature_expectations(mdp, ti.Policy.uniform(mdp)))
+    assert found.lower <= truth
+    auto = ti.worst_case(mdp, view, w, ti.Demonstration(target), 224845703.59320006)
+    assert auto.status is ti.WorstCaseStatus.OPTIMAL
+    assert auto.lower <= truth <= auto.upper

@@ -1,9 +1,12 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import teachirl as ti
+from exact import exact, exact_expectations
 from teachirl.bounds import lower_bound
 from teachirl.indistinct import indistinct_directions
 from teachirl.testing import mdps, policies, weights, worldviews
@@ -141,7 +144,7 @@ def test_theorem_2_on_random_grids():
         assert proved.look.lower <= proved.theorem_2.suboptimality / seen * (1 + 1e-6) + 1e-9
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e-15, 1e-150])
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e-15, 1e-40])
 def test_theorem_2_does_not_depend_on_the_length_of_a_row(scale):
     mdp = ti.worlds.garnet(np.random.default_rng(3), 5, 2, branching=2, n_features=3)
     w = np.array([1.0, 2.0, -1.0])
@@ -204,6 +207,84 @@ def test_a_demonstration_that_nobody_matches_guarantees_nothing():
         assert "nobody to speak of" in str(proved.exact)
     enough = ti.certify(mdp, view, w, lucky, view.norm * lucky.error)
     assert enough.matchable and enough.guaranteed > 0.0
+
+
+@pytest.mark.parametrize("discount", [0.9, 1 - 1e-6, 1 - 1e-7])
+def test_what_planning_cannot_tell_apart_is_not_taken_for_equal(discount):
+    """Two policies differ by one step's reward of about 1e7; a blind learner may play either."""
+    transitions = np.zeros((3, 2, 3))
+    transitions[0, 0, 1] = transitions[0, 1, 2] = 1.0
+    transitions[1, :, 1] = transitions[2, :, 1] = 1.0
+    mdp = ti.MDP.from_arrays(
+        transitions, [[1.0], [1.0], [0.0]], discount=discount, start=[1.0, 0.0, 0.0]
+    )
+    good = ti.Policy.deterministic(mdp, [0, 0, 0])
+    proved = ti.certify(mdp, ti.Worldview(np.empty((0, 1))), [1.0], good)
+    assert proved.guaranteed <= 1e-6
+    same = ti.certify(mdp.with_features(np.ones((3, 1))), ti.Worldview([[1.0]]), [1.0], good)
+    assert same.guaranteed == 1.0
+
+
+@pytest.mark.parametrize("scale", [1e-40, 1e-20, 1e20, 1e40])
+def test_small_and_large_units(scale):
+    mdp, w = ti.worlds.chain(5), np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    view = ti.Worldview.select(mdp, ["cell 1", "cell 5"])
+    expert = ti.optimal_policy(mdp, w).policy
+    known = ti.worst_case(mdp, view, w, expert, 5.0).lower
+    assert known == pytest.approx(-9.88042, abs=1e-4)
+    little = ti.worst_case(mdp, view, w * scale, expert, 5.0)
+    assert little.lower == pytest.approx(scale * known, rel=1e-5)
+    more = ti.worst_case(mdp, ti.Worldview(view.matrix * scale), w / scale, expert, 5.0 * scale)
+    assert more.lower == pytest.approx(known / scale, rel=1e-5)
+    size = ti.diameter(mdp.with_features(np.eye(5) * scale))
+    assert size.lower == pytest.approx(scale * 8.2984, rel=1e-4)
+
+
+def test_units_that_are_too_small_or_too_large_are_refused():
+    mdp, w = ti.worlds.chain(5), np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    view, expert = ti.Worldview(np.eye(5)), ti.optimal_policy(mdp, w).policy
+    for scale in (1e-165, 1e160):
+        with pytest.raises(ti.InvalidInputError, match="weights must be 0 or between"):
+            ti.certify(mdp, view, w * scale, expert)
+        with pytest.raises(ti.InvalidInputError, match="the worldview's rows must be 0 or"):
+            ti.worst_case(mdp, ti.Worldview(np.eye(5) * scale), w, expert)
+        tiny = mdp.with_features(np.eye(5) * scale)
+        for call in (
+            lambda mdp=tiny: ti.diameter(mdp),
+            lambda mdp=tiny: ti.best_look(mdp, view, expert),
+            lambda mdp=tiny: ti.certify(mdp, view, w, expert),
+        ):
+            with pytest.raises(ti.InvalidInputError, match="the features must be 0 or between"):
+                call()
+
+
+def test_theorem_2_counts_the_rounding_of_her_reward():
+    """Her two rows nearly cancel in the reward that she would have."""
+    mdp = ti.worlds.chain(5)
+    view = ti.Worldview([[0.1, 0.2, 0.3, 0.1, 0.7], [0.1, 0.2, 0.3, 0.10000001, 0.7]])
+    uniform = ti.Policy.uniform(mdp)
+    proved = ti.certify(mdp, view, [0, 1, 0, 0, 0], uniform).theorem_2
+    truth = exact_suboptimality(mdp, view, proved.weights, uniform)
+    assert truth <= exact(proved.suboptimality)
+    view = ti.Worldview([[1, 2, 3, 1, 2], [1, 2, 3, 1.00000001, 2]])
+    look = ti.best_look(mdp, view, uniform)
+    assert exact_suboptimality(mdp, view, look.weights, uniform) <= exact(look.upper)
+
+
+def exact_suboptimality(mdp, view, weights, policy):
+    """In rational arithmetic, over all deterministic policies."""
+    seen = [
+        sum((exact(a) * exact(x) for a, x in zip(row, weights, strict=True)), exact(0.0))
+        for row in view.matrix.T
+    ]
+    counts = np.diff(mdp.dynamics.offsets)
+    rewards = []
+    for choice in itertools.product(*(range(count) for count in counts)):
+        other = ti.Policy.of_choice(mdp.dynamics, np.array(choice))
+        mu = exact_expectations(mdp, other)
+        rewards.append(sum((a * x for a, x in zip(seen, mu, strict=True)), exact(0.0)))
+    mine = exact_expectations(mdp, policy)
+    return max(rewards) - sum((a * x for a, x in zip(seen, mine, strict=True)), exact(0.0))
 
 
 def test_an_expert_is_never_thought_better_than_the_best():

@@ -21,6 +21,7 @@ from .policy import Policy
 from .polytope import Diameter, best_case, diameter, worst_case
 from .risk import BlindSpot, blind_spot, relative_risk, risk_after, teaching_risk
 from .sampling import sample_trajectories
+from .task import Task
 from .trajectories import Trajectories
 from .trajectory_files import read_trajectories, write_trajectories
 from .worldview import Worldview
@@ -44,6 +45,7 @@ __all__ = [
     "PlanStatus",
     "Plans",
     "Policy",
+    "Task",
     "TeachirlError",
     "Trajectories",
     "Worldview",

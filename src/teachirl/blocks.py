@@ -9,6 +9,7 @@ direction, or, in large worlds, by iterations for each block.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
-from . import kernels
 from .checks import Floats, Ints
 from .kernels import Table
-from .kernels.blocks import block_features, product, share_out
+from .kernels.blocks import add_visits, block_features, product, share_out
+from .kernels.chains import without_flow
 from .mdp import MDP
-from .occupancies import DIRECT_LIMIT, RELATIVE_ERROR, policy_transitions
+from .occupancies import DIRECT_LIMIT, inflow_of, state_occupancy
 from .policy import Policy
 
 # A table [G, k] of feature expectations is kept up to this size; beyond, one [S, n] of rewards.
@@ -29,11 +30,14 @@ WIDE = 4_000_000
 
 
 class Blocks:
-    """The start states of an MDP in blocks of about the same probability, and directions [n, k]."""
+    """The start states of an MDP in blocks of about the same probability, and directions [n, k].
 
-    def __init__(self, mdp: MDP, directions: Floats, count: int) -> None:
+    Without directions, those of the features themselves are meant.
+    """
+
+    def __init__(self, mdp: MDP, directions: Floats | None, count: int) -> None:
         self.mdp = mdp
-        self.directions = np.ascontiguousarray(directions.T)
+        self.directions = None if directions is None else np.ascontiguousarray(directions.T)
         self.states = _in_order(mdp)
         self.bounds = _even_bounds(mdp.start[self.states], count)
         self.masses = np.add.reduceat(mdp.start[self.states], self.bounds[:-1])
@@ -44,6 +48,11 @@ class Blocks:
     def count(self) -> int:
         """G; not more than there are start states"""
         return len(self.bounds) - 1
+
+    @property
+    def width(self) -> int:
+        """n"""
+        return self.mdp.n_features if self.directions is None else self.directions.shape[1]
 
     def columns(self, policy: Policy) -> Floats:
         """⟨d_i, μ_g(π)⟩: array [G, n]; its sum over the blocks is ⟨d_i, μ(π)⟩."""
@@ -59,23 +68,27 @@ class Blocks:
         mdp = self.mdp
         start = np.zeros(mdp.n_states)
         share_out(mdp.start, self.states, self.bounds, shares, start)
-        layout = mdp.dynamics.layout
-        if policy.pairs is not None and isinstance(layout, Table) and layout.own == 1.0:
-            choice = policy.pairs - mdp.dynamics.offsets[:-1]
-            return np.asarray(kernels.push(layout, choice, start, mdp.discount))
-        if mdp.n_states <= DIRECT_LIMIT:
-            system, factors = self._factors(policy)
-            y: Floats = factors.solve(start)
-            y += factors.solve(start - system.T @ y)
-            return np.maximum(y, 0.0)
-        return self._flow(policy_transitions(mdp, policy), start)
+        return state_occupancy(mdp, policy, start)
+
+    def blend(self, policies: Mapping[int, Policy], shares: Mapping[int, Floats]) -> Floats:
+        """The occupancy [P] where block g follows policy i with probability ``shares[i][g]``."""
+        mdp, x = self.mdp, np.zeros(self.mdp.n_pairs)
+        for source, mine in shares.items():
+            policy = policies[source]
+            visits = self.visits(policy, mine)
+            if policy.pairs is not None:
+                add_visits(x, policy.pairs, visits)
+            else:
+                x += visits[mdp.dynamics.pair_states] * policy.probabilities
+        return x
 
     def _by_paths(self, layout: Table, pairs: Ints) -> Floats:
         mdp, n = self.mdp, self.mdp.n_states
-        k, width = self.directions.shape
+        k, width = self.mdp.n_features, self.width
         features: Any = mdp.features
         sparse = not isinstance(features, np.ndarray)
         few = sparse and features.nnz <= width * features.shape[0] and self.count * k <= WIDE
+        few |= sparse and self.directions is None
         if few:
             table = features.indptr, features.indices, features.data
         else:
@@ -113,59 +126,67 @@ class Blocks:
             each = policy.probabilities[:, None] * rewards
             rewards = np.add.reduceat(each, mdp.dynamics.offsets[:-1], axis=0)
         system, factors = self._factors(policy)
-        values = factors.solve(rewards, "T")
+        values = factors.solve(rewards)
         off = rewards - system @ values
         if float(np.abs(off).max()) > 1e-14 * float(np.abs(values).max()):
-            values += factors.solve(off, "T")
+            values += factors.solve(off)
         first = mdp.start[self.states, None] * values[self.states]
         return np.add.reduceat(first, self.bounds[:-1], axis=0)
 
     def _by_visits(self, policy: Policy) -> Floats:
-        mdp, chain = self.mdp, policy_transitions(self.mdp, policy)
+        mdp = self.mdp
         out = np.empty((self.count, mdp.n_features))
         for g in range(self.count):
             start = np.zeros(mdp.n_states)
             mine = self.states[self.bounds[g] : self.bounds[g + 1]]
             start[mine] = mdp.start[mine]
-            y = self._flow(chain, start)
+            y = state_occupancy(mdp, policy, start)
             if mdp.features_per_pair:
                 y = y[mdp.dynamics.pair_states] * policy.probabilities
             out[g] = mdp.features.T @ y
         return self._along(out)
 
-    def _factors(self, policy: Policy) -> tuple[sp.csr_array, Any]:
-        """I − γP_π, and the factors of its transpose: an M-matrix, so that no pivots are needed."""
+    def _factors(self, policy: Policy) -> tuple[sp.csc_array, Any]:
+        """I − γP_π, and its factors: an M-matrix, so that no pivots are needed."""
         n = self.mdp.n_states
-        chain = policy_transitions(self.mdp, policy)
-        system = sp.csr_array(sp.eye_array(n, format="csr") - self.mdp.discount * chain)
+        indptr, indices, data = without_flow(*inflow_of(self.mdp, policy))
+        system = sp.csc_array((data, indices, indptr), shape=(n, n))
         factors = splu(
-            sp.csc_array((system.data, system.indices, system.indptr), shape=(n, n)),
+            system,
             permc_spec="MMD_AT_PLUS_A",
             diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},
         )
         return system, factors
 
-    def _flow(self, chain: sp.csr_array, start: Floats) -> Floats:
-        inflow = sp.csr_array(chain.T)
-        operator = kernels.Flow(inflow.indptr, inflow.indices, inflow.data, self.mdp.discount)
-        error = RELATIVE_ERROR * float(start.sum())
-        y: Floats
-        y, left = kernels.solve_flow(operator, start, error)
-        if left > error:
-            y = kernels.sweep_flow(operator, start, y, error)
-        return np.maximum(y, 0.0)
-
     def _all_rewards(self) -> Floats:
         """⟨d_i, φ⟩ for each row of the features, [S, n] or [P, n]."""
         if self._rewards is None:
-            self._rewards = np.ascontiguousarray(self.mdp.features @ self.directions)
+            features: Any = self.mdp.features
+            if self.directions is not None:
+                features = features @ self.directions
+            dense = features if isinstance(features, np.ndarray) else features.toarray()
+            self._rewards = np.ascontiguousarray(dense)
         return self._rewards
 
     def _along(self, expectations: Floats) -> Floats:
+        if self.directions is None:
+            return expectations
         out = np.empty((self.count, self.directions.shape[1]))
         product(expectations, self.directions, out)
         return out
+
+
+def block_count(mdp: MDP, rank: int) -> int:
+    """More blocks mean fewer MDP solves and a larger master problem; found by measuring."""
+    layout = mdp.dynamics.layout
+    if isinstance(layout, Table) and layout.own == 1.0:
+        if mdp.n_states > 100_000:
+            return 400
+        return 16 if rank <= 24 and mdp.n_states <= 1000 else 64
+    if mdp.n_states > DIRECT_LIMIT:
+        return 16
+    return 64 if mdp.n_states <= 4096 else 256
 
 
 def _even_bounds(masses: Floats, count: int) -> Ints:

@@ -26,6 +26,10 @@ from .policy import Policy
 from .worldview import Worldview, check_worldview
 
 _EPS = float(np.finfo(float).eps)
+# A witness matches if what it misses is within this share of what she can see of a policy.
+MATCHED = 1e-9
+# A product of three sizes, and its square, must neither vanish nor overflow.
+SMALLEST, LARGEST = 1e-45, 1e45
 
 
 class WorstCaseStatus(enum.Enum):
@@ -91,7 +95,28 @@ def checked_case(
         isinstance(mismatch, (int, float, np.number)) and 0.0 <= mismatch < math.inf,
         f"mismatch must be non-negative, got {mismatch!r}",
     )
+    check_sizes("weights", w[None])
+    check_units(mdp, view)
     return w, mu
+
+
+def check_units(mdp: MDP, view: Worldview | None = None) -> None:
+    """Refuse features, and rows of a worldview, in units that are too small or too large."""
+    check_sizes("the features", np.array([[mdp.largest_feature]]))
+    if view is not None:
+        check_sizes("the worldview's rows", view.matrix)
+
+
+def check_sizes(what: str, rows: Floats) -> None:
+    """Refuse rows whose products may under- or overflow; what is proved would not hold then."""
+    sizes = np.abs(rows).max(axis=1, initial=0.0)
+    sizes = sizes[sizes > 0.0]
+    least, most = float(sizes.min(initial=1.0)), float(sizes.max(initial=1.0))
+    require(
+        least >= SMALLEST and most <= LARGEST,
+        f"{what} must be 0 or between {SMALLEST:g} and {LARGEST:g} in size, got "
+        f"{least if least < SMALLEST else most:.3g}; choose other units",
+    )
 
 
 def check_limits(tolerance: float, max_seconds: float) -> None:
@@ -121,20 +146,28 @@ def lower_bound(
     >>> round(lower_bound(mdp, view, w, mu, 0.0, np.zeros(1)), 4)  # unconstrained
     -12.4086
     """
-    A, k = view.matrix, mdp.n_features
-    seen = A.T @ theta
+    k, seen = mdp.n_features, view.matrix.T @ theta
     q = weights - seen
-    terms = np.abs(A).T @ np.abs(theta)
     # ⟨w, μ⟩ = ⟨q, μ⟩ + ⟨Aᵀθ, μ⟩: what q and Aᵀθ miss by rounding counts once with μ, once with μ_T.
-    missed = _EPS * ((len(theta) + 2) * terms + np.abs(q))
-    reach = largest_entries(mdp) / (1.0 - mdp.discount) + np.abs(expectations)
-    slack = float(missed @ reach) + (k + 2) * _EPS * float(np.abs(seen) @ np.abs(expectations))
+    slack = combination_error(mdp, view, theta, q, expectations)
+    slack += (k + 2) * _EPS * float(np.abs(seen) @ np.abs(expectations))
     slack += expectation_error(mdp, seen)
     least = -optimal_policy(mdp, -q).upper
     shown = float(seen @ expectations)
     allowed = mismatch * float(np.linalg.norm(theta)) if mismatch else 0.0
     slack += (k + 8) * _EPS * (allowed + slack) + 4 * _EPS * (abs(least) + abs(shown))
     return least + shown - allowed - slack
+
+
+def combination_error(
+    mdp: MDP, view: Worldview, theta: Floats, rest: Floats, expectations: Floats
+) -> float:
+    """By how much ⟨d, μ − μ_T⟩ may be off for any μ, as Aᵀθ, and `rest` [k], which is w − Aᵀθ or
+    0, are rounded; d is either of them."""
+    terms = np.abs(view.matrix).T @ np.abs(theta)
+    missed = _EPS * ((len(theta) + 2) * terms + np.abs(rest))
+    reach = largest_entries(mdp) / (1.0 - mdp.discount) + np.abs(expectations)
+    return float(missed @ reach)
 
 
 def expectation_error(mdp: MDP, direction: Floats) -> float:
@@ -145,6 +178,11 @@ def expectation_error(mdp: MDP, direction: Floats) -> float:
     products = (mdp.n_states + mdp.n_features + 4) * _EPS
     most = float(np.abs(mdp.rewards(direction)).max())
     return (visits * most + products * float(np.abs(direction) @ largest_entries(mdp))) / away
+
+
+def matching_room(mdp: MDP) -> float:
+    """What a witness may miss, as a share of what she can see of a policy: rounding only."""
+    return max(MATCHED, 64.0 * _EPS / (1.0 - mdp.discount))
 
 
 def largest_entries(mdp: MDP) -> Floats:

@@ -18,6 +18,7 @@ The bounds in between steer; what is returned is proved at the end, as in `progr
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from dataclasses import replace
@@ -25,7 +26,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .blocks import Blocks
+from .blocks import Blocks, block_count
 from .bounds import (
     WorstCaseBounds,
     WorstCaseStatus,
@@ -34,15 +35,14 @@ from .bounds import (
     expectation_error,
     largest_entries,
     lower_bound,
+    matching_room,
     mirrored,
 )
 from .checks import Floats, frozen
 from .errors import require
-from .kernels import Table
-from .kernels.blocks import add_visits
 from .master import Master
 from .mdp import MDP
-from .occupancies import DIRECT_LIMIT, RELATIVE_ERROR, policy_from_occupancy
+from .occupancies import RELATIVE_ERROR, policy_from_occupancy
 from .occupancies import occupancy as occupancy_of
 from .planning import Plan, optimal_policy
 from .policy import Policy, check_policy
@@ -52,8 +52,6 @@ from .worldview import Worldview
 ROUNDING = 1e-10
 # A mixture matches if ‖r‖ is at most this share of the largest ‖μ‖, max‖φ‖/(1 − γ).
 MATCHED = 1e-12
-# What the witness itself may miss, as a share of the most that she can see of a policy.
-FITS = 1e-9
 # Directions in which even this share of the ball holds all of M are left out: they bind nothing.
 LOOSE = 1e-5
 SERIOUS = 0.1  # the share of the promised gain that makes a step
@@ -108,13 +106,15 @@ def worst_case_by_bundle(
     require(blocks is None or blocks >= 1, f"blocks must be at least 1, got {blocks!r}")
     if policy is not None:
         check_policy(mdp, policy)
-    sight = _Sight(mdp, view, float(mismatch))
-    count = _block_count(mdp, len(sight.basis)) if blocks is None else blocks
+    sight = Sight(mdp, view, float(mismatch))
+    count = block_count(mdp, len(sight.basis)) if blocks is None else blocks
     deadline = time.monotonic() + max_seconds
-    search = _Search(mdp, sight, -w if maximise else w, target, policy, tolerance, count)
+    search = Search(mdp, sight, -w if maximise else w, target, policy, tolerance, count)
     early = WorstCaseStatus.INACCURATE
     try:
-        if search.run(max_solves, deadline):
+        search.prepare()
+        search.begin()
+        if search.climb(max_solves, deadline):
             early = WorstCaseStatus.OUT_OF_BUDGET
     except (KeyboardInterrupt, SystemError) as stop:
         # Of an interrupt within a compiled function only the cause says what it was.
@@ -129,19 +129,7 @@ def worst_case_by_bundle(
     return mirrored(found) if maximise else found
 
 
-def _block_count(mdp: MDP, rank: int) -> int:
-    """More blocks mean fewer MDP solves and a larger master problem; found by measuring."""
-    layout = mdp.dynamics.layout
-    if isinstance(layout, Table) and layout.own == 1.0:
-        if mdp.n_states > 100_000:
-            return 400
-        return 16 if rank <= 24 and mdp.n_states <= 1000 else 64
-    if mdp.n_states > DIRECT_LIMIT:
-        return 16
-    return 64 if mdp.n_states <= 4096 else 256
-
-
-class _Sight:
+class Sight:
     """The worldview in coordinates B in which ‖A(μ − μ_T)‖² = Σ (σ_i z_i)², z = B(μ − μ_T)."""
 
     def __init__(self, mdp: MDP, view: Worldview, mismatch: float) -> None:
@@ -153,6 +141,12 @@ class _Sight:
             binds = 2.0 * self.reach * sigma > LOOSE * mismatch
             self._left, self._sigma = left[:, binds], sigma[binds]
             self.basis = np.ascontiguousarray(right[binds] @ view.basis)
+
+    def wider(self, direction: Floats) -> Sight:
+        """With one more coordinate, along a unit vector [k] orthogonal to the rest; for ε = 0."""
+        other = copy.copy(self)
+        other.basis = np.vstack([self.basis, direction])
+        return other
 
     def theta(self, theta: Floats) -> Floats:
         """θ_A [ℓ]; at ε = 0 its length does not matter."""
@@ -173,13 +167,13 @@ class _Sight:
         return np.asarray(self.mismatch * (1.0 - LOOSE**2) * scaled / self._sigma / length)
 
 
-class _Search:
+class Search:
     """The bundle method's state. Rewards are counted from the demonstration's, ⟨w, μ_T⟩."""
 
     def __init__(
         self,
         mdp: MDP,
-        sight: _Sight,
+        sight: Sight,
         w: Floats,
         target: Floats,
         policy: Policy | None,
@@ -193,7 +187,8 @@ class _Search:
         # Where w is 0, any unit will do.
         self.unit = float(np.linalg.norm(w)) or 1.0
         self.asked = ROUNDING * self.unit * sight.reach
-        self.highest, self.lower, self.upper = math.inf, -math.inf, math.inf
+        self.highest, self.lowest = math.inf, -math.inf
+        self.lower, self.upper = -math.inf, math.inf
         self.theta = np.zeros(len(sight.basis))
         self.policies: dict[int, Policy] = {}
         self.mixture: dict[int, Floats] | None = None
@@ -204,66 +199,72 @@ class _Search:
         best = self._plan(-w, 1e-6)
         self.guess = None
         worst = self._plan(w, 1e-6)
-        self.highest = best.upper
+        self.highest, self.lowest = best.upper, -worst.upper
         self.asked = max(self.tolerance * (best.lower + worst.lower), self.asked)
         size = len(sight.basis)
-        self.blocks = Blocks(mdp, np.vstack([sight.basis, w]), self.count)
+        self.blocks = self._blocks()
         self.owners: NDArray[np.int64] = np.arange(self.blocks.count, dtype=np.int64)
         self.master = Master(size, self.blocks.count + (1 if sight.mismatch else 0))
         shown = np.concatenate([sight.basis @ target, [w @ target]])
         self.shown, self.earned = shown[:-1], float(shown[-1])
         self.origin = self.blocks.masses[:, None] * shown
         if policy is not None:
-            self.origin = self.blocks.columns(policy)
+            self.origin = self._columns(policy)
             self._put(policy, np.zeros_like(self.origin))
             self.upper, self.mixture = 0.0, {0: np.ones(self.blocks.count)}
         if sight.mismatch:
             self._put_ball(np.zeros(size))
-        self._note(self.theta, -worst.upper - self.earned)
+        self._note(self.theta, self.lowest - self.earned)
         self._put(worst.policy)
         if policy is None:
             self._put(best.policy)
 
-    def run(self, max_solves: int, deadline: float) -> bool:
-        """Search until the bounds are close or nothing is to gain; whether it ran out of budget."""
-        self.prepare()
-        sight, master = self.sight, self.master
-        centre = sight.basis @ self.w
-        at_centre, first = self._look(centre)
+    def begin(self) -> None:
+        """The first θ, that of the width certificate, and the t that goes with it."""
+        self.centre = self.sight.basis @ self.w
+        self.at_centre, first = self._look(self.centre)
         distance = float(np.linalg.norm(first[:, :-1].sum(axis=0)))
-        t = 4.0 * self.unit / max(distance, 1e-3 * sight.reach)
-        promised, failures, idle = 0.0, 0, 0
-        while self.lower <= self.highest - self.earned:
+        self.t = 4.0 * self.unit / max(distance, 1e-3 * self.sight.reach)
+
+    @property
+    def matchable(self) -> bool:
+        """Whether the lower bound is one that a policy can have."""
+        return self.lower <= self.highest - self.earned
+
+    def climb(self, max_solves: int, deadline: float) -> bool:
+        """Search until the bounds are close or nothing is to gain; whether it ran out of budget."""
+        master, promised, failures, idle = self.master, 0.0, 0, 0
+        while self.matchable:
             if self.solves >= max_solves or time.monotonic() > deadline:
-                self._match(t)
+                self._match(self.t)
                 return True
-            model = self._maximise(centre, t, 0.02 * max(self.asked, promised))
-            promised = model - at_centre
+            model = self._maximise(self.centre, self.t, 0.02 * max(self.asked, promised))
+            promised = model - self.at_centre
             if promised <= 0.4 * self.asked:
                 known = self.upper, self.lower
-                if self._match(t):
+                if self._match(self.t):
                     return False
                 if self.upper == math.inf:  # what there is cannot match yet: let theta go further
-                    t *= 10.0
-                    self._maximise(centre, t, 0.02 * self.asked)
+                    self.t *= 10.0
+                    self._maximise(self.centre, self.t, 0.02 * self.asked)
             theta = master.theta.copy()
             value, _ = self._look(theta)
-            gain = value - at_centre
+            gain = value - self.at_centre
             if promised <= 0.4 * self.asked:
                 idle = idle + 1 if (self.upper, self.lower) == known else 0
                 if idle == IDLE:
                     return False
             # Where the parabola through both values, with the model's slope, has its top.
-            top = 0.5 * t * promised / (promised - gain) if gain < promised else 10.0 * t
+            top = 0.5 * self.t * promised / (promised - gain) if gain < promised else 10.0 * self.t
             if gain >= SERIOUS * promised:
-                centre, at_centre, failures = theta, value, 0
+                self.centre, self.at_centre, failures = theta, value, 0
                 if gain > 0.5 * promised:
-                    t = min(top, 10.0 * t)
+                    self.t = min(top, 10.0 * self.t)
             else:
                 failures += 1
                 if failures == 3:
-                    t, failures = max(min(top, t), 0.1 * t), 0
-        self._match(t)
+                    self.t, failures = max(min(top, self.t), 0.1 * self.t), 0
+        self._match(self.t)
         return False
 
     def result(self) -> WorstCaseBounds:
@@ -279,7 +280,7 @@ class _Search:
             matched = float(np.linalg.norm(sight.view.matrix @ (mu - self.target)))
             upper = float(w @ mu) + expectation_error(mdp, w)
             size = float(np.linalg.norm(sight.view.matrix * largest_entries(mdp)))
-            if matched > sight.mismatch + FITS * size / (1.0 - mdp.discount):
+            if matched > sight.mismatch + matching_room(mdp) * size / (1.0 - mdp.discount):
                 upper, matched, witness, x = math.inf, math.inf, None, None
         status = WorstCaseStatus.INACCURATE
         if lower > self.highest:
@@ -298,6 +299,13 @@ class _Search:
             solves=self.solves + 1,
             status=status,
         )
+
+    def _blocks(self) -> Blocks:
+        return Blocks(self.mdp, np.vstack([self.sight.basis, self.w]), self.count)
+
+    def _columns(self, policy: Policy) -> Floats:
+        """B and w along what the policy does from each block, [G, r + 1]."""
+        return self.blocks.columns(policy)
 
     def _look(self, theta: Floats) -> tuple[float, Floats]:
         """D(θ), and the columns that its plan adds."""
@@ -323,7 +331,7 @@ class _Search:
     def _put(self, policy: Policy, columns: Floats | None = None) -> Floats:
         """Add the policy's columns, [G, r + 1]."""
         if columns is None:
-            columns = self.blocks.columns(policy) - self.origin
+            columns = self._columns(policy) - self.origin
         number = max(self.policies, default=-1) + 1
         self.policies[number] = policy
         self.master.add(columns[:, :-1], columns[:, -1], self.owners, number)
@@ -356,7 +364,7 @@ class _Search:
         before, slow = math.inf, 0
         while slow < 4:
             off = float(np.linalg.norm(self.master.residual))
-            if off <= limit:
+            if not off > limit:
                 break
             slow = slow + 1 if off > 0.5 * before else 0
             before = off
@@ -369,6 +377,10 @@ class _Search:
         """Keep the master's mixture if it matches and is the worst so far."""
         if off > MATCHED * self.sight.reach or self.master.cost >= self.upper:
             return
+        self._keep()
+
+    def _keep(self) -> None:
+        """Remember the master's mixture, and what it earns."""
         mixture: dict[int, Floats] = {}
         for source, block, share in zip(*self.master.shares(), strict=True):
             if source >= 0:
@@ -380,15 +392,7 @@ class _Search:
         """The occupancy [P] of the mixture, or of the demonstrated policy."""
         if self.mixture is None:
             return None if self.policy is None else occupancy_of(self.mdp, self.policy)
-        mdp, x = self.mdp, np.zeros(self.mdp.n_pairs)
-        for source, shares in self.mixture.items():
-            policy = self.policies[source]
-            visits = self.blocks.visits(policy, shares)
-            if policy.pairs is not None:
-                add_visits(x, policy.pairs, visits)
-            else:
-                x += visits[mdp.dynamics.pair_states] * policy.probabilities
-        return x
+        return self.blocks.blend(self.policies, self.mixture)
 
 
 def _checked_visits(mdp: MDP, policy: Policy, x: Floats) -> tuple[Floats, Floats]:

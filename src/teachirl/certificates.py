@@ -32,6 +32,7 @@ from .bounds import (
     WorstCaseBounds,
     WorstCaseStatus,
     checked_case,
+    combination_error,
     expectation_error,
     lower_bound,
 )
@@ -41,7 +42,7 @@ from .errors import require
 from .indistinct import Indistinct, indistinct_directions
 from .mdp import MDP
 from .optimality import Look, best_look, share_of
-from .planning import optimal_policy, worst_policy
+from .planning import Plan, optimal_policy, worst_policy
 from .policy import Policy
 from .polytope import METHODS, Diameter, Method, diameter, worst_case
 from .risk import teaching_risk
@@ -274,14 +275,22 @@ class _Case:
             )
 
     def performance(self, least: float) -> float:
-        """(R − min R)/(max R − min R) of a reward, rounded down; 1 where all policies are equal."""
-        best, worst = self.best, self.worst
-        if best.value - worst.value <= (best.upper - best.lower) + (worst.upper - worst.lower):
-            return 1.0
-        return min(max((least - worst.upper) / (best.upper - worst.upper), 0.0), 1.0)
+        return performance_at_least(self.mdp, self.w, least, self.best, self.worst)
 
     def proves(self, target: float | None, bound: Bound) -> bool:
         return target is not None and self.performance(bound.least) >= target
+
+
+def performance_at_least(mdp: MDP, weights: Floats, least: float, best: Plan, worst: Plan) -> float:
+    """(R − min R)/(max R − min R) of a reward R ≥ least, rounded down.
+
+    Where all policies are equal it is 1; but that no difference was found proves no equality.
+    """
+    rewards = mdp.rewards(weights)
+    if rewards.min() == rewards.max():
+        return 1.0
+    spread = best.upper - worst.upper
+    return min(max((least - worst.upper) / spread, 0.0), 1.0) if spread > 0.0 else 0.0
 
 
 def _width(case: _Case, view: Worldview, w: Floats) -> Bound:
@@ -415,6 +424,7 @@ def _theorem_2(case: _Case, size: Diameter) -> LooksOptimal:
     seen = view.matrix.T @ weights
     high, low = optimal_policy(case.mdp, seen), worst_policy(case.mdp, seen)
     rounding = expectation_error(case.mdp, seen)
+    rounding += combination_error(case.mdp, view, weights, np.zeros_like(w), case.mu)
     doubt = rounding + float(np.linalg.norm(seen)) * case.error
     off = max(high.upper - float(seen @ case.mu) + doubt * ROUNDED_UP, 0.0)
     bound = size.upper * view.norm * risk / visible * ROUNDED_UP

@@ -281,11 +281,14 @@ def feature_diameter(mdp: MDP) -> float:
     scale = mdp.largest_feature
     if scale == 0.0:
         return 0.0
-    phi: Any = mdp.features / scale  # so that no square under- or overflows
-    if math.prod(phi.shape) <= PAIRWISE_ENTRIES:
-        small = np.unique(_dense(phi), axis=0)
+    eps = float(np.finfo(float).eps)
+    if math.prod(mdp.features.shape) <= PAIRWISE_ENTRIES:
+        small = np.unique(_dense(mdp.features), axis=0)
         if len(small) <= PAIRWISE_ROWS:
-            return scale * _pairwise_diameter(small)
+            apart = small - small[0]  # exact but for one rounding, however far from 0 they are
+            largest = float(np.abs(apart).max()) or 1.0
+            return largest * _pairwise_diameter(apart / largest) * (1 + 8 * eps)
+    phi: Any = mdp.features / scale  # so that no square under- or overflows
     lower, upper = (_dense(side(axis=0)).ravel() for side in (phi.min, phi.max))
     mean = np.asarray(phi.mean(axis=0)).ravel()
     # All rows lie in a ball around any centre. Seen from a corner of their bounding box all of
@@ -293,7 +296,8 @@ def feature_diameter(mdp: MDP) -> float:
     around = (np.zeros_like(mean), mean, (lower + upper) / 2)
     squared = [4 * _squared_norms(phi, centre).max() for centre in around]
     squared += [2 * _squared_norms(phi, corner).max() for corner in (lower, upper)]
-    return scale * math.sqrt(min(squared))
+    # Rows have length 1 at most; each is rounded when it is scaled and when it is centred.
+    return scale * (math.sqrt(min(squared)) + 8 * eps)
 
 
 def _dense(small: Any) -> Floats:

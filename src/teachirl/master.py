@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .checks import Floats, Ints
-from .kernels.master import Pool, Support, minimise
+from .kernels.master import Pool, Support, minimise, rebuild
 
 PIVOTS = 20_000  # in one solve; it then goes on from the λ reached
 ROOM = 1024
@@ -82,6 +82,38 @@ class Master:
         )
         self.pivots += done
         return float(value)
+
+    @property
+    def blocks(self) -> int:
+        return len(self._base)
+
+    def table(self) -> tuple[Floats, Floats, Ints, Ints]:
+        """All columns [N, n], their costs, blocks and sources [N]; not copies."""
+        n = self.count
+        return self._columns[:n], self._cost[:n], self._owner[:n], self._source[:n]
+
+    def support(self) -> Ints:
+        """The columns in use: one of each block, then those beside it."""
+        return np.concatenate([self._base, self._free[: self._m]])
+
+    def widened(self, coordinate: Floats) -> Master:
+        """A copy with one more entry in each column, `coordinate` [sources, blocks], and its λ."""
+        n, size = self.count, len(self.residual) + 1
+        other = Master(size, len(self._base), self.limit)
+        other.count = n
+        other._columns = np.empty((n, size))
+        other._columns[:, :-1] = self._columns[:n]
+        other._columns[:, -1] = coordinate[self._source[:n], self._owner[:n]]
+        for name in _ARRAYS[1:]:
+            setattr(other, name, getattr(self, name)[:n].copy())
+        other._base[:] = self._base
+        other._free[: self._m] = self._free[: self._m]
+        other._m = rebuild(
+            Pool(other._columns, other._cost, other._owner),
+            Support(other._share, other._inside, other._base, other._free, other._q, other._R),
+            self._m,
+        )
+        return other
 
     @property
     def cost(self) -> float:

@@ -22,6 +22,7 @@ from . import kernels
 from .checks import ROW_SUM_TOLERANCE, Floats, as_floats, at
 from .errors import require
 from .kernels import Table
+from .kernels.chains import inflow
 from .mdp import MDP
 from .policy import Policy, check_policy
 
@@ -49,14 +50,26 @@ def occupancy(mdp: MDP, policy: Policy) -> Floats:
     return visits[mdp.dynamics.pair_states] * policy.probabilities
 
 
-def state_occupancy(mdp: MDP, policy: Policy) -> Floats:
-    """How often the policy is in each state, discounted: array [S]."""
+def state_occupancy(mdp: MDP, policy: Policy, start: Floats | None = None) -> Floats:
+    """How often the policy is in each state, discounted: array [S].
+
+    `start` [S] replaces the MDP's distribution of the first state; it need not sum to 1.
+    """
     check_policy(mdp, policy)
-    layout = mdp.dynamics.layout
+    layout, first = mdp.dynamics.layout, mdp.start if start is None else start
     if policy.pairs is not None and isinstance(layout, Table) and layout.own == 1.0:
         choice = policy.pairs - mdp.dynamics.offsets[:-1]
-        return np.asarray(kernels.push(layout, choice, mdp.start, mdp.discount))
-    return _solve_transposed(policy_transitions(mdp, policy), mdp.start, mdp.discount)
+        return np.asarray(kernels.push(layout, choice, first, mdp.discount))
+    return _solve_flow(inflow_of(mdp, policy), first)
+
+
+def inflow_of(mdp: MDP, policy: Policy) -> kernels.Flow:
+    """I − γ P_πᵀ, by the rows of P_πᵀ."""
+    dynamics, rows = mdp.dynamics, mdp.dynamics.transitions
+    indptr, indices, data = inflow(
+        dynamics.offsets, policy.probabilities, rows.indptr, rows.indices, rows.data
+    )
+    return kernels.Flow(indptr, indices, data, mdp.discount)
 
 
 def policy_transitions(mdp: MDP, policy: Policy) -> sp.csr_array:
@@ -138,18 +151,18 @@ def mixture(mdp: MDP, policies: Sequence[Policy], shares: ArrayLike) -> Policy:
     return policy_from_occupancy(mdp, x)
 
 
-def _solve_transposed(chain: sp.csr_array, start: Floats, discount: float) -> Floats:
+def _solve_flow(flow: kernels.Flow, start: Floats) -> Floats:
     """y ≥ 0 with (I − γ Pᵀ) y = start: BiCGSTAB, then what is certain to work."""
-    inflow = sp.csr_array(chain.T)
-    operator = kernels.Flow(inflow.indptr, inflow.indices, inflow.data, discount)
-    goal = max(RELATIVE_ERROR, ROUNDING / (1.0 - discount))
+    n, discount = len(start), flow.discount
+    goal = max(RELATIVE_ERROR, ROUNDING / (1.0 - discount)) * float(start.sum())
     y: Floats
-    y, left = kernels.solve_flow(operator, start, goal)
-    if left > goal and len(start) <= DIRECT_LIMIT:
-        system = sp.csc_array(sp.eye_array(len(start), format="csc") - discount * inflow)
+    y, left = kernels.solve_flow(flow, start, goal)
+    if left > goal and n <= DIRECT_LIMIT:
+        rows = sp.csr_array((flow.data, flow.indices, flow.indptr), shape=(n, n))
+        system = sp.csc_array(sp.eye_array(n, format="csc") - discount * rows)
         factors = splu(system)
         y = factors.solve(start)
         y += factors.solve(start - system @ y)
     elif left > goal:
-        y = kernels.sweep_flow(operator, start, y, goal)
+        y = kernels.sweep_flow(flow, start, y, goal)
     return np.maximum(y, 0.0)

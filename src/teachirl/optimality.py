@@ -37,7 +37,7 @@ import numpy as np
 from scipy.linalg import null_space
 from scipy.optimize import linprog
 
-from .bounds import expectation_error
+from .bounds import check_units, combination_error, expectation_error
 from .bundle import worst_case_by_bundle
 from .checks import Floats, frozen
 from .demonstrations import Demonstration, as_demonstration
@@ -139,6 +139,7 @@ def best_look(
     check_worldview(view, mdp)
     require(0.0 < tolerance < math.inf, f"tolerance must be positive, got {tolerance!r}")
     require(max_solves >= 4, f"max_solves must be at least 4, got {max_solves!r}")
+    check_units(mdp, view)
     shown = as_demonstration(mdp, demonstration)
     never = indistinct_directions(mdp) if indistinct is None else indistinct
     basis = view.without(never.basis).basis
@@ -146,7 +147,7 @@ def best_look(
         sentence = "Nothing that she sees tells policies apart: to her all look alike."
         zeros = frozen(np.zeros(view.n_rows))
         return Look(zeros, 0.0, 0.0, 0.0, 0, LookStatus.VACUOUS, sentence)
-    search = _Search(mdp, basis, shown)
+    search = _Search(mdp, basis, shown, _hidden(view, basis, never))
     status = search.run(tolerance, max_solves - 2)
     weights = _in_her_features(view, basis, search.best)
     # What is reported of the weights is proved for the very reward they are.
@@ -165,6 +166,18 @@ def share_of(off: float, high: Plan, low: Plan) -> float:
     """`off` as a fraction of max R − min R, at most; 1 where all policies look alike."""
     span = high.lower - low.upper
     return min(off / span, 1.0) if span > 0.0 else 1.0
+
+
+def _hidden(view: Worldview, basis: Floats, never: Indistinct) -> float:
+    """What the part of a reward of hers that tells no policies apart makes of a difference.
+
+    With it a reward is as long as her rows make it, while the rest has length 1.
+    """
+    if not len(never.basis):
+        return 0.0
+    rows = unit_rows(view.matrix)
+    along = (never.basis @ rows.T) @ np.linalg.pinv(basis @ rows.T)
+    return float(np.linalg.norm(along)) * never.slack
 
 
 def _in_her_features(view: Worldview, basis: Floats, beta: Floats) -> Floats:
@@ -186,6 +199,7 @@ def _suboptimality(
     reward = never.project(seen)
     left_out = float(np.linalg.norm(seen - reward)) * never.slack
     doubt = expectation_error(mdp, reward) + float(np.linalg.norm(reward)) * shown.error + left_out
+    doubt += combination_error(mdp, view, weights, reward, shown.expectations)
     high, low = optimal_policy(mdp, reward), worst_policy(mdp, reward)
     off = max(high.upper - float(reward @ shown.expectations) + doubt * ROUNDED_UP, 0.0)
     return off, share_of(off, high, low)
@@ -233,14 +247,14 @@ class _Box:
 class _Search:
     """Best-first search of the boxes with a common pool of cuts."""
 
-    def __init__(self, mdp: MDP, basis: Floats, shown: Demonstration) -> None:
+    def __init__(self, mdp: MDP, basis: Floats, shown: Demonstration, hidden: float) -> None:
         self.mdp, self.basis, self.shown = mdp, basis, shown
         self.cuts: list[Floats] = []
         self.solves, self.upper, self.best = 0, math.inf, np.zeros(len(basis))
         self.programs = 0
         # ⟨Bᵀβ, error of μ⟩ ≤ ‖β‖ ‖B · error‖, for a cut's μ and for the demonstrated one.
         errors = [expectation_error(mdp, row) for row in basis]
-        self.doubt = 2.0 * float(np.linalg.norm(errors)) + shown.error
+        self.doubt = 2.0 * float(np.linalg.norm(errors)) + shown.error + hidden
         # The width of M in one direction of hers, which is positive: what returns differ by.
         rank = len(basis)
         self.scale = self.evaluate(np.eye(rank)[0]) + self.evaluate(-np.eye(rank)[0])

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bounds import WorstCaseBounds
+from .bounds import WorstCaseBounds, WorstCaseStatus, check_units
 from .bundle import worst_case_by_bundle
 from .checks import Floats
 from .demonstrations import Demonstration, as_demonstration, feature_diameter
@@ -30,6 +30,8 @@ from .worldview import Worldview, check_worldview
 Method: TypeAlias = Literal["auto", "bundle", "direct", "lifted", "cone"]
 METHODS: tuple[Method, ...] = ("auto", "bundle", *FORMS)
 
+# Up to this many states a cone program takes seconds at most.
+SMALL = 1000
 # Beyond this many numbers the boxes around M are not computed: 2k MDP solves each.
 BOX_LIMIT = 10_000_000
 # Products of k rounded numbers miss a sum, or an orthonormal basis a right angle, by less.
@@ -118,12 +120,17 @@ def _extreme(
 ) -> WorstCaseBounds:
     method, tolerance, max_seconds = limits
     require(method in METHODS, f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    require(
+        not mismatch or method not in ("direct", "lifted"),
+        f"method {method!r} matches exactly; with a mismatch use 'bundle' or 'cone'",
+    )
     check_worldview(view, mdp)
     # The policy is one that matches only if what is shown is exactly what it does.
     policy = shown.policy if shown.error == 0.0 else None
     chosen = _fastest(mdp, view) if method == "auto" else method
+    found: WorstCaseBounds | None = None
     if chosen == "bundle":
-        return worst_case_by_bundle(
+        found = worst_case_by_bundle(
             mdp,
             view,
             weights,
@@ -134,7 +141,13 @@ def _extreme(
             tolerance=tolerance,
             max_seconds=max_seconds,
         )
-    return solve_program(
+        stuck = found.status is WorstCaseStatus.INACCURATE or (
+            found.status is WorstCaseStatus.OUT_OF_BUDGET and max_seconds == math.inf
+        )
+        if method != "auto" or not stuck or mdp.n_states > SMALL:
+            return found
+        chosen = "cone"  # where rounding stops the one, the other may still get there
+    other = solve_program(
         mdp,
         view,
         weights,
@@ -146,13 +159,15 @@ def _extreme(
         tolerance=tolerance,
         max_seconds=max_seconds,
     )
+    settled = other.status in (WorstCaseStatus.OPTIMAL, WorstCaseStatus.INFEASIBLE)
+    return other if found is None or settled else found
 
 
 def _fastest(mdp: MDP, view: Worldview) -> Literal["bundle", "cone"]:
     """The bundle, but for few states that move at random, seen in many ways: the cone program."""
     layout = mdp.dynamics.layout
     sure = isinstance(layout, Table) and layout.own == 1.0
-    return "cone" if not sure and mdp.n_states <= 1000 and view.rank >= 50 else "bundle"
+    return "cone" if not sure and mdp.n_states <= SMALL and view.rank >= 50 else "bundle"
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +199,7 @@ def diameter(mdp: MDP, *, starts: int = 8) -> Diameter:
     """
     check_is_mdp(mdp)
     require(starts >= 1, f"starts must be at least 1, got {starts}")
+    check_units(mdp)
     k, gamma = mdp.n_features, mdp.discount
     # From one state on the start is the same for all, and so is what it shows of state features.
     first = 1.0 if mdp.features_per_pair else gamma

@@ -15,13 +15,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .bounds import largest_entries
+from .bounds import MATCHED, largest_entries
 from .checks import Floats
 from .mdp import MDP
 from .worldview import Worldview
 
-# A witness matches if it misses each row's target by less than this share of what the row can be.
-MATCHED = 1e-9
 # What is left of a row by cancellation, relative to its terms, is rounding: no constraint.
 UNSEEN = 1e-12
 

@@ -38,6 +38,7 @@ from .bounds import (
     checked_case,
     expectation_error,
     lower_bound,
+    matching_room,
     mirrored,
 )
 from .checks import Floats, at, frozen
@@ -47,7 +48,7 @@ from .occupancies import occupancy as occupancy_of
 from .occupancies import policy_from_occupancy
 from .planning import optimal_policy, worst_policy
 from .policy import Policy
-from .program_forms import MATCHED, UNSEEN, Answer, Problem, solve_cone, solve_linear
+from .program_forms import UNSEEN, Answer, Problem, solve_cone, solve_linear
 from .worldview import Worldview
 
 _TINY = float(np.finfo(float).tiny)
@@ -129,10 +130,10 @@ def _witness(problem: Problem, x: Floats) -> _Witness:
     off = mu - problem.target
     matched = float(np.linalg.norm(view.matrix @ off))
     if problem.mismatch:
-        room = MATCHED * float(np.linalg.norm(view.matrix * problem.largest))
+        room = matching_room(mdp) * float(np.linalg.norm(view.matrix * problem.largest))
         fits = matched <= problem.mismatch + room / (1.0 - mdp.discount)
     else:
-        rooms = MATCHED * problem.most + 10.0 * UNSEEN * problem.terms
+        rooms = matching_room(mdp) * problem.most + 10.0 * UNSEEN * problem.terms
         fits = bool((np.abs(view.basis @ off) <= rooms / (1.0 - mdp.discount)).all())
     # The policy itself earns at most this, whatever rounding did.
     value = float(problem.w @ mu) + expectation_error(mdp, problem.w)

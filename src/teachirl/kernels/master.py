@@ -148,6 +148,25 @@ def forget(pool, support, m, leaving):
 
 
 @compiled
+def rebuild(pool, support, count):
+    """Factorise the support's free[:count] anew; gives back how many of them are independent."""
+    columns, owner = pool.columns, pool.owner
+    share, inside, base, free, q, R = support
+    m = 0
+    for i in range(count):
+        j = free[i]
+        anchor = base[owner[j]]
+        if append(columns[j] - columns[anchor], q, R, m):
+            free[m] = j
+            m += 1
+        else:  # cannot be but for rounding; its share goes to the base
+            share[anchor] += share[j]
+            share[j] = 0.0
+            inside[j] = False
+    return m
+
+
+@compiled
 def residual_of(pool, support, m, r):
     columns = pool.columns
     share, base, free = support.share, support.base, support.free
@@ -296,16 +315,24 @@ def minimise(pool, n, support, m, centre, t, enough, pivots, r, theta, reduced):
                 count += 1
             if reduced[j] < reduced[best[owner[j]]]:
                 best[owner[j]] = j
-        gap, value = 0.0, 0.0
+        gap, value, noise = 0.0, 0.0, 0.0
         for g in range(blocks):
             value += reduced[best[g]]
             gap += reduced[base[g]] - reduced[best[g]]
-        if gap <= enough or done >= pivots or count == 0:
+            terms = abs(cost[base[g]])
+            for x in range(theta.size):
+                entry = columns[base[g], x]
+                terms += abs(entry * theta[x]) + t * entry * entry
+            noise = max(noise, terms)
+        # Reduced costs that differ by less than their rounding, theta's included, are equal: to
+        # pivot for such a gain can go on for ever.
+        noise *= 1e-15
+        if not gap > max(enough, blocks * noise) or done >= pivots or count == 0:
             return m, gap, value, done
         # Those who could improve matters, until none of them can; then look at all again.
         before = done
         while done < pivots:
-            gain, entering = 0.25 * enough / blocks, -1
+            gain, entering = max(0.25 * enough / blocks, noise), -1
             for i in range(count):
                 j = candidates[i]
                 if not inside[j] and reduced[base[owner[j]]] - reduced[j] > gain:

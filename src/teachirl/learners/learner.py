@@ -17,6 +17,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import kernels
 from ..checks import Floats, as_floats, at, frozen
 from ..errors import require
 from ..mdp import MDP, check_is_mdp
@@ -29,7 +30,8 @@ class LearnStatus(enum.Enum):
 
     MATCHED = "the mismatch is within the tolerance"
     NEAREST = "no policy matches more closely: the target is out of her reach"
-    OUT_OF_STEPS = "stopped early; raise max_steps"
+    SETTLED = "she did as well as she could by a measure of her own, and so did not match"
+    OUT_OF_STEPS = "stopped early; allow more steps, or ask for a larger tolerance"
     ROUNDING = "rounding leaves nothing to gain; ask for a larger tolerance"
 
     def __repr__(self) -> str:
@@ -116,7 +118,7 @@ class Assignment:
 
     def miss(self, expectations: Floats) -> float:
         """‖expectations − target‖"""
-        return float(np.linalg.norm(expectations - self.target))
+        return float(kernels.length(expectations - self.target))
 
     def report(
         self,

@@ -1,0 +1,208 @@
+"""The worst and the best learner there can be: told the true reward, they still match.
+
+Whoever matches a target b in the features Aφ may have any policy with ‖Aμ − b‖ ≤ ε. Among these,
+`Adversarial` takes one that earns least, `Benevolent` one that earns most: what a teacher should
+fear, and the luck there is. No learner can do this, as none knows the reward; hence neither is a
+`Learner`, but something that becomes one once it is told.
+
+Told r = ⟨w, φ⟩, she needs neither φ nor A: she looks at an MDP with ℓ + 1 features,
+
+    ψ = (Aφ_i/c_i, (r − m)/u),   c_i = max |Aφ_i|,   |r − m| ≤ u,
+
+all between −1 and 1. The worldview on ψ is B = (diag c, 0), so that Bψ = Aφ, and the weights are
+(0, …, 0, 1): the worst case of `polytope`, and so exact. What is demonstrated of the last feature
+does not matter, as B does not see it.
+
+If no policy is within ε of b, all nearest ones have the same Aμ, the projection of b on the convex
+set AM. They are those that match it exactly, and among them she chooses.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from ..bounds import WorstCaseBounds, WorstCaseStatus, largest_entries
+from ..checks import Floats, frozen
+from ..demonstrations import Demonstration
+from ..errors import require
+from ..mdp import MDP, Dynamics, check_is_mdp
+from ..occupancies import feature_expectations
+from ..policy import Policy
+from ..polytope import best_case, worst_case
+from ..worldview import Worldview
+from .learner import Assignment, Learned, Learner, LearnStatus
+from .min_norm_point import MinNormPoint
+
+# Who misses the target by this share of max‖Aφ‖/(1 − γ) matches it: the rest is rounding.
+MATCHED = 1e-9
+# The same of a start, which is then taken for what was demonstrated, and of what is nearest.
+EXACT = 1e-12
+# Rewards that differ by a smaller share of the largest are all the same.
+SAME = 1e-13
+
+_STATUS = {
+    WorstCaseStatus.INACCURATE: LearnStatus.ROUNDING,
+    WorstCaseStatus.OUT_OF_BUDGET: LearnStatus.OUT_OF_STEPS,
+}
+
+
+@dataclass(frozen=True)
+class _Extreme:
+    mismatch: float = 0.0
+    tolerance: float = 1e-6
+
+    kind: ClassVar[bool]
+
+    def __post_init__(self) -> None:
+        ε, tolerance = self.mismatch, self.tolerance
+        require(0.0 <= ε < math.inf, f"mismatch must be non-negative and finite, got {ε!r}")
+        require(
+            0.0 < tolerance < math.inf, f"tolerance must be positive and finite, got {tolerance!r}"
+        )
+
+    def informed(self, mdp: MDP, weights: ArrayLike) -> Learner:
+        """The learner who knows that the reward is ⟨weights, φ⟩, with the features of `mdp`."""
+        check_is_mdp(mdp)
+        w = mdp.checked_weights(weights)
+        require(w.ndim == 1, f"weights must have shape ({mdp.n_features},), got {w.shape}")
+        rewards = frozen(mdp.rewards(w))
+        return _Told(mdp.dynamics, rewards, self.mismatch, self.tolerance, self.kind)
+
+
+class Adversarial(_Extreme):
+    """Among all policies that match in her view, one that is worst for the teacher.
+
+    Parameters
+    ----------
+    mismatch : ε, how far she may be from the target; 0 to match it up to rounding
+    tolerance : how near the worst there is her policy must be, as a fraction of max R − min R; and,
+        if none matches, her mismatch the least there is, of it or of max‖Aφ‖/(1 − γ)
+
+    ``informed(mdp, weights)`` makes her a learner. Her ``weights`` are the θ [ℓ] which proves that
+    none is worse: how the worst case would change with the target. She ends
+
+    - ``MATCHED`` if, up to the tolerance, none that is within ε of the target is worse;
+    - ``NEAREST`` if no policy is within ε of the target. She is then the worst of those that are
+      nearest, and ``nearest`` says what was proved of their mismatch;
+    - ``ROUNDING`` if one may be worse, or nearer, and the search had nothing left to gain;
+    - ``OUT_OF_STEPS`` if so because the search stopped early; ask for a larger tolerance.
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> from teachirl.learners.informed import Adversarial
+    >>> mdp, w = ti.worlds.chain(5), [-2, -1, 0, 1, 2]
+    >>> seen = ti.Worldview.select(mdp, ["cell 3"]).observe(mdp)
+    >>> shown = ti.feature_expectations(seen, ti.optimal_policy(mdp, w).policy)
+    >>> learned = Adversarial().informed(mdp, w).learn(seen, shown)
+    >>> print(f"{w @ ti.feature_expectations(mdp, learned.policy):.4f}, {learned.status!r}")
+    -12.4086, MATCHED
+    """
+
+    kind = False
+
+
+class Benevolent(_Extreme):
+    """Among all policies that match in her view, one that is best for the teacher.
+
+    All is as with `Adversarial`, with best for worst and better for worse.
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> from teachirl.learners.informed import Benevolent
+    >>> mdp, w = ti.worlds.chain(5), [-2, -1, 0, 1, 2]
+    >>> seen = ti.Worldview.select(mdp, []).observe(mdp)  # she sees nothing, and is lucky
+    >>> learned = Benevolent().informed(mdp, w).learn(seen, [])
+    >>> print(f"{w @ ti.feature_expectations(mdp, learned.policy):.4f}, {learned.status!r}")
+    12.4086, MATCHED
+    """
+
+    kind = True
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """Who knows the rewards, [S] per state or [P] per pair, and is kind or not."""
+
+    dynamics: Dynamics
+    rewards: Floats
+    mismatch: float
+    tolerance: float
+    kind: bool
+
+    @property
+    def matches(self) -> bool:
+        """Whether she is as near as she can be; she need not be where a mismatch is allowed."""
+        return self.mismatch == 0.0
+
+    def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
+        """The worst (best) policy that matches, or that is nearest if none does."""
+        task = Assignment(seen, target, start)
+        world, view, unit = self._world(seen)
+        at_start = Demonstration.of_policy(world, task.start)
+        earned = at_start.expectations[-1]  # no matter what, but of the size that it should have
+        shown = Demonstration(np.append(task.target / np.diagonal(view.matrix), earned))
+        if task.miss(task.first) <= EXACT * task.scale:
+            shown = at_start
+        found = self._extreme(world, view, shown, self.mismatch)
+        status, nearest, solves = LearnStatus.MATCHED, 0.0, found.solves
+        room = self.mismatch + MATCHED * task.scale
+        if found.status is WorstCaseStatus.INFEASIBLE or found.matched > room:
+            near = MinNormPoint(tolerance=EXACT).learn(seen, task.target, task.start)
+            shown = Demonstration.of_policy(world, near.policy)
+            found = self._extreme(world, view, shown, 0.0)
+            nearest, solves = near.nearest, solves + near.solves + found.solves
+            if near.mismatch > room:
+                proved = near.mismatch - nearest <= self.tolerance * max(task.scale, near.mismatch)
+                status = LearnStatus.NEAREST if proved else LearnStatus.ROUNDING
+        status = _STATUS.get(found.status, status)
+        # The policy that was shown matches itself, so there is a witness.
+        policy = shown.policy if found.witness is None else found.witness
+        assert policy is not None
+        miss = task.miss(feature_expectations(seen, policy))
+        return task.report(policy, unit * found.theta, solves, [miss], status, nearest)
+
+    def _world(self, seen: MDP) -> tuple[MDP, Worldview, float]:
+        """The MDP with the features ψ, the worldview B, and u."""
+        mine, hers = self.dynamics, seen.dynamics
+        require(
+            np.array_equal(mine.offsets, hers.offsets)
+            and np.array_equal(mine.actions, hers.actions)
+            and mine.discount == hers.discount,
+            f"seen must have the states, actions and discount of the MDP that the reward is for, "
+            f"got {seen!r}",
+        )
+        r, phi = self.rewards, cast(Any, seen.features)
+        middle, unit = 0.5 * (r.max() + r.min()), 0.5 * float(r.max() - r.min())
+        if unit <= SAME * float(np.abs(r).max()):
+            middle, unit = r, 1.0
+        c = largest_entries(seen)
+        c = np.where(c > 0.0, c, 1.0)
+        last = ((r - middle) / unit)[:, None]
+        if seen.features_per_pair and len(r) != seen.n_pairs:
+            last = last[mine.pair_states]
+        elif len(r) != phi.shape[0]:
+            phi = phi[mine.pair_states]
+        if isinstance(phi, np.ndarray):
+            psi: Any = np.hstack([phi / c, last])
+        else:
+            psi = sp.hstack([phi.multiply(1.0 / c), sp.csr_array(last)], format="csr")
+        view = Worldview(np.eye(len(c), len(c) + 1) * np.append(c, 0.0))
+        return seen.with_features(psi), view, unit
+
+    def _extreme(
+        self, world: MDP, view: Worldview, shown: Demonstration, mismatch: float
+    ) -> WorstCaseBounds:
+        extreme = best_case if self.kind else worst_case
+        weights = np.append(np.zeros(view.n_rows), 1.0)
+        found = extreme(world, view, weights, shown, mismatch, tolerance=self.tolerance)
+        if found.status is WorstCaseStatus.INTERRUPTED:
+            raise KeyboardInterrupt  # a bound would be of use to its caller, half a lesson is not
+        return found

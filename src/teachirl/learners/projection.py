@@ -1,0 +1,152 @@
+"""Abbeel & Ng's (2004) apprenticeship learning, the projection version: the paper's learner.
+
+From μ, the feature expectations of the mixture so far, and the demonstrated b,
+
+    w = b − μ,   π = a best policy for ⟨w, φ⟩,   μ ← μ + α (μ(π) − μ),
+
+with α ∈ [0, 1] the step to the point of the segment that is nearest to b. The occupancy of the
+mixture goes the same way, so that it is one stationary policy whenever she stops. It is the method
+of Frank & Wolfe on ‖μ − b‖²: each step also proves that no policy is nearer to b than
+
+    (⟨w, b⟩ − max_M ⟨w, μ⟩)/‖w‖.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import kernels
+from ..checks import Floats, frozen
+from ..kernels import Table
+from ..kernels.projection import project
+from ..mdp import MDP
+from ..occupancies import occupancy, policy_from_occupancy
+from ..planning import optimal_policy
+from ..policy import Policy
+from .learner import Assignment, Learned, LearnStatus, check_limits
+from .nearness import (
+    IDLE,
+    best_share,
+    brings_nothing,
+    concluded,
+    distance,
+    needed,
+    rounding,
+)
+
+SMALL = 1_000_000  # entries up to which sparse features are taken as an array
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Abbeel & Ng's projection algorithm.
+
+    Parameters
+    ----------
+    tolerance : the mismatch to stop at, or what is left to gain over the nearest policy, as a
+        fraction of max ‖Aφ‖/(1 − γ)
+    max_steps : MDP solves at most; one more proves how near a policy can be
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> from teachirl.learners.projection import Projection
+    >>> mdp = ti.worlds.chain(5)
+    >>> right = ti.Policy.deterministic(mdp, [1, 1, 1, 1, 0])
+    >>> learned = Projection().learn(mdp, ti.feature_expectations(mdp, right))
+    >>> learned.status, learned.mismatch < 0.01
+    (MATCHED, True)
+    """
+
+    tolerance: float = 1e-3
+    max_steps: int = 10_000
+
+    def __post_init__(self) -> None:
+        check_limits(self.tolerance, self.max_steps)
+
+    def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
+        """Find a policy near `target` [ℓ]; `start` is the first of the mixture."""
+        assignment = Assignment(seen, target, start)
+        b, goal = assignment.target, self.tolerance * assignment.scale
+        mismatch, weights = assignment.miss(assignment.first), np.zeros(seen.n_features)
+        if mismatch <= goal:
+            return assignment.report(assignment.start, weights, 0, [], LearnStatus.MATCHED)
+        mixture = _Mixture(assignment)
+        enough = max(goal, rounding(b))
+        hoped, best, gap, idle = 0.0, weights, mismatch, 0
+        history: list[float] = []
+        status = LearnStatus.OUT_OF_STEPS
+        while status is LearnStatus.OUT_OF_STEPS and len(history) < self.max_steps:
+            weights, near, mismatch = mixture.step(needed(gap, assignment))
+            if near > hoped:  # up to rounding; it is proved once, at the end
+                hoped, best = near, weights
+            history.append(mismatch)
+            before, gap = gap, mismatch - hoped
+            idle = idle + 1 if brings_nothing(before, gap, assignment) else 0
+            if mismatch <= goal:
+                status = LearnStatus.MATCHED
+            elif gap <= 0.9 * enough or idle == IDLE:
+                status = LearnStatus.ROUNDING
+        solves, proved = len(history), 0.0
+        if hoped > 0.0:
+            plan = optimal_policy(seen, best, tolerance=needed(enough, assignment))
+            solves, proved = solves + 1, distance(b, best, plan.upper)
+        if status is LearnStatus.ROUNDING and proved and mismatch - proved <= enough:
+            status = LearnStatus.NEAREST
+        policy = policy_from_occupancy(seen, mixture.x)
+        learned = assignment.report(policy, weights, solves, history, status, proved)
+        return concluded(assignment, learned, goal)
+
+
+class _Mixture:
+    """The policies so far as one: feature expectations mu [ℓ] and occupancy x [P]."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        seen = assignment.seen
+        self.seen, self.target, self.mu = seen, assignment.target, assignment.first.copy()
+        self.x = occupancy(seen, assignment.start)
+        self.values = np.zeros(seen.n_states)
+        self.choice = np.empty(seen.n_states, np.uint8)
+        # The features as an array [S, ℓ], where one compiled call makes the step.
+        self.dense: Floats | None = None
+        layout, phi = seen.dynamics.layout, seen.features
+        paths = isinstance(layout, Table) and layout.own == 1.0 and not seen.features_per_pair
+        if paths and (isinstance(phi, np.ndarray) or phi.shape[0] * phi.shape[1] <= SMALL):
+            array = phi if isinstance(phi, np.ndarray) else phi.toarray()
+            self.dense = frozen(np.ascontiguousarray(array))
+
+    def step(self, tolerance: float) -> tuple[Floats, float, float]:
+        """Mix in a best policy: its reward, what no policy's mismatch is below, and the mixture's.
+
+        `tolerance` is that of planning; the bound holds up to rounding.
+        """
+        seen, b = self.seen, self.target
+        if self.dense is not None:
+            self.values, weights, near, mismatch = project(
+                seen.dynamics.layout,
+                self.dense,
+                seen.start,
+                b,
+                seen.discount,
+                tolerance,
+                self.values,
+                self.choice,
+                self.mu,
+                self.x,
+                seen.dynamics.offsets,
+            )
+            return weights, near, mismatch
+        missing = b - self.mu
+        weights = missing / kernels.length(missing)
+        plan = optimal_policy(seen, weights, tolerance=tolerance, guess=self.values)
+        self.values = plan.values
+        x = occupancy(seen, plan.policy)
+        rows = x if seen.features_per_pair else np.add.reduceat(x, seen.dynamics.offsets[:-1])
+        ahead = seen.features.T @ rows - self.mu
+        share = best_share(ahead, missing)
+        self.mu += share * ahead
+        self.x += share * (x - self.x)
+        return weights, float(weights @ b) - plan.upper, kernels.length(b - self.mu)

@@ -1,0 +1,72 @@
+"""What a teacher is: told where the lesson stands, she chooses what to teach next.
+
+She knows the task, what the learner sees by now, and how the learner behaves; not how the learner
+learns, unless she is given a learner of her own to simulate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..checks import Floats, Ints
+from ..demonstrations import Demonstration
+from ..policy import Policy
+from ..task import Task
+from ..worldview import Worldview
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """Where a lesson stands when the teacher has to choose.
+
+    Attributes
+    ----------
+    task : Task
+    view : what the learner sees by now
+    demonstration : what she is shown by now
+    policy : what she does by now
+    taught : indices into the task's teachable features, in the order in which they were taught
+    candidates : int array, indices of those that may be chosen: neither taught nor forbidden and
+        within the budget; while some are required, those alone. Never empty
+    features_left : how many features may still be taught
+    cost_left : what they may cost in all; ∞ if it does not matter
+    mismatch : ε, up to which learners are taken to match
+    """
+
+    task: Task
+    view: Worldview
+    demonstration: Demonstration
+    policy: Policy
+    taught: tuple[int, ...]
+    candidates: Ints
+    features_left: int
+    cost_left: float
+    mismatch: float
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What to teach.
+
+    Attributes
+    ----------
+    feature : index into the task's teachable features; None to stop, as nothing would help
+    scores : array [n], how good each teachable feature would be, by the teacher's own measure and
+        larger is better; NaN for those that were not considered
+    demonstration : what to show from now on, if not the same as before
+    """
+
+    feature: int | None
+    scores: Floats
+    demonstration: Demonstration | None = None
+
+
+class Teacher(Protocol):
+    """Anything that can choose; `testing.check_teacher` tells whether it does it properly."""
+
+    def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        """What to teach next; `rng` is for whoever leaves it to chance."""
+        ...

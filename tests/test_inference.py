@@ -1,0 +1,262 @@
+import numpy as np
+import pytest
+
+import teachirl as ti
+from teachirl.indistinct import indistinct_directions
+from teachirl.inference import InferStatus, infer_weights
+from teachirl.soft import soft_policy
+
+
+def direction(mdp, weights):
+    """The part of the weights that policies can tell, of length 1."""
+    told = indistinct_directions(mdp).project(np.asarray(weights, dtype=float))
+    return told / np.linalg.norm(told)
+
+
+def episodes_of(mdp, policy, episodes, horizon, seed):
+    rng = np.random.default_rng(seed)
+    return ti.sample_trajectories(mdp, policy, episodes=episodes, horizon=horizon, rng=rng)
+
+
+def slow_log_likelihood(mdp, theta, episodes):
+    chances = soft_policy(mdp, theta).policy.probabilities
+    return sum(np.log(chances[pair]) for pair in episodes.pairs)
+
+
+SMALL = ti.worlds.garnet(np.random.default_rng(3), 12, 3, 3, n_features=4, per_pair=True)
+SMALL_WEIGHTS = np.array([0.3, 0.8, 0.3, -1.3])
+
+
+class TestRecovery:
+    @pytest.mark.parametrize("scale", [2.0, 6.0])
+    @pytest.mark.parametrize("block", [1, 2])
+    def test_grids(self, block, scale):
+        mdp = ti.worlds.gridworld(6, block=block, slip=0.1)
+        weights = np.random.default_rng(0).normal(size=mdp.n_features)
+        weights /= np.linalg.norm(weights)
+        expert = soft_policy(mdp, scale * weights).policy
+        found = infer_weights(mdp, episodes_of(mdp, expert, 3000, 40, seed=1))
+        assert found.status is InferStatus.CONVERGED
+        error = found.weights - direction(mdp, weights)
+        assert np.abs(error / found.spread).max() <= 4.0
+        assert 0.7 <= np.sqrt(np.mean((error / found.spread) ** 2)) <= 1.4
+        assert found.weights @ direction(mdp, weights) >= 0.98
+        assert found.scale == pytest.approx(
+            np.linalg.norm(indistinct_directions(mdp).project(scale * weights)), rel=0.05
+        )
+        best = ti.optimal_policy(mdp, found.weights).policy
+        assert ti.relative_performance(mdp, weights, best) >= 0.995
+
+    def test_cut_off_episodes_do_not_bias(self):
+        """One step an episode says as much of the expert as any other."""
+        mdp = ti.worlds.chain(5)
+        expert = soft_policy(mdp, [0, 0, 0, 0, 1]).policy
+        found = infer_weights(mdp, episodes_of(mdp, expert, 20_000, 1, seed=2))
+        error = found.weights - direction(mdp, [0, 0, 0, 0, 1])
+        assert np.abs(error).max() <= 3.5 * found.spread.max()
+        assert found.spread.max() <= 0.05
+
+    @pytest.mark.parametrize("episodes", [20, 500])
+    def test_optimal_experts(self, episodes):
+        mdp = ti.worlds.gridworld(8, block=2)
+        for seed in range(3):
+            weights = np.random.default_rng(seed).normal(size=16)
+            expert = ti.optimal_policy(mdp, weights).policy
+            found = infer_weights(mdp, episodes_of(mdp, expert, episodes, 40, seed))
+            assert found.status is InferStatus.CONVERGED
+            best = ti.optimal_policy(mdp, found.weights).policy
+            assert ti.relative_performance(mdp, weights, best) >= (0.9 if episodes == 20 else 0.99)
+
+    @pytest.mark.parametrize("units", [1e-9, 1e9])
+    def test_units_of_the_features(self, units):
+        factors = np.array([1.0, units, 1.0, 1.0])
+        other = SMALL.with_features(SMALL.features * factors)
+        expert = soft_policy(SMALL, SMALL_WEIGHTS).policy
+        episodes = episodes_of(SMALL, expert, 200, 20, seed=3)
+        one, two = infer_weights(SMALL, episodes), infer_weights(other, episodes)
+        theta = two.scale * two.weights * factors
+        assert theta == pytest.approx(one.scale * one.weights, rel=1e-3, abs=1e-3)
+        assert two.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-3)
+        all_larger = infer_weights(SMALL.with_features(SMALL.features * units), episodes)
+        assert all_larger.weights == pytest.approx(one.weights, abs=1e-4)
+        assert all_larger.spread == pytest.approx(one.spread, rel=1e-3)
+
+
+class TestLikelihood:
+    def test_is_that_of_the_steps_and_at_its_maximum(self):
+        expert = soft_policy(SMALL, SMALL_WEIGHTS).policy
+        episodes = episodes_of(SMALL, expert, 50, 10, seed=4)
+        found = infer_weights(SMALL, episodes)
+        theta = found.scale * found.weights
+        at_best = slow_log_likelihood(SMALL, theta, episodes)
+        assert found.log_likelihood == pytest.approx(at_best, rel=1e-9)
+        assert found.steps == 500
+        assert at_best > slow_log_likelihood(SMALL, SMALL_WEIGHTS, episodes)
+        for change in 3.0 * np.linalg.cholesky(found.root @ found.root.T).T:
+            for moved in (theta - change, theta + change):
+                assert slow_log_likelihood(SMALL, moved, episodes) < at_best
+
+    def test_slope_and_curvature(self):
+        """At the estimate L is flat, but for the prior, and bends as the spread says."""
+        expert = soft_policy(SMALL, SMALL_WEIGHTS).policy
+        episodes = episodes_of(SMALL, expert, 3000, 20, seed=5)
+        found = infer_weights(SMALL, episodes, tolerance=1e-6)
+        theta = found.scale * found.weights
+        sides = np.linalg.cholesky(found.root @ found.root.T).T  # steps of a standard error
+        L = found.log_likelihood
+        ahead = np.array([slow_log_likelihood(SMALL, theta + d, episodes) for d in sides])
+        behind = np.array([slow_log_likelihood(SMALL, theta - d, episodes) for d in sides])
+        assert np.abs(ahead - behind).max() / 2 <= 0.05
+        assert 2 * L - ahead - behind == pytest.approx(np.ones(4), abs=0.1)
+
+
+class TestSpread:
+    def test_covers_what_it_says(self):
+        """Of 150 estimates, 95 % lie within 1.96 standard errors, up to chance."""
+        expert = soft_policy(SMALL, SMALL_WEIGHTS).policy
+        true, errors = direction(SMALL, SMALL_WEIGHTS), []
+        for seed in range(150):
+            found = infer_weights(SMALL, episodes_of(SMALL, expert, 40, 15, seed=[9, seed]))
+            errors.append((found.weights - true) / found.spread)
+        inside = np.mean(np.abs(errors) <= 1.96, axis=0)
+        assert ((inside >= 0.89) & (inside <= 0.99)).all()  # 150 trials: 95 % ± 3 · 1.8 %
+        assert np.std(errors, axis=0) == pytest.approx(1.0, abs=0.2)
+        assert np.abs(np.mean(errors, axis=0)).max() <= 0.3
+
+    def test_experts_of_another_kind(self):
+        """An expert who is now this, now that, an episode long: its episodes differ by more."""
+        one, two = (soft_policy(SMALL, SMALL_WEIGHTS * f).policy for f in (0.2, 3.0))
+        mixed, alike = [], []
+        for seed in range(20):
+            parts = [episodes_of(SMALL, expert, 100, 30, [seed, 0]) for expert in (one, two)]
+            both = ti.Trajectories(
+                np.concatenate([part.states for part in parts]),
+                np.concatenate([part.pairs for part in parts]),
+                np.concatenate([parts[0].offsets, parts[0].n_steps + parts[1].offsets[1:]]),
+                np.concatenate([part.terminated for part in parts]),
+            )
+            found = infer_weights(SMALL, both)
+            mixed.append(np.trace(found.root @ found.root.T))
+            expert = found.policy
+            same = infer_weights(SMALL, episodes_of(SMALL, expert, 200, 30, [seed, 1]))
+            alike.append(np.trace(same.root @ same.root.T))
+        assert np.mean(mixed) > 1.5 * np.mean(alike)
+
+    def test_samples_have_the_covariance(self):
+        expert = soft_policy(SMALL, SMALL_WEIGHTS).policy
+        found = infer_weights(SMALL, episodes_of(SMALL, expert, 300, 20, seed=6))
+        drawn = found.sample(np.random.default_rng(0), 20_000)
+        assert drawn.shape == (20_000, 4)
+        assert np.linalg.norm(drawn, axis=1) == pytest.approx(1.0, abs=1e-12)
+        off = drawn - found.weights
+        assert off.T @ off / len(off) == pytest.approx(
+            found.covariance, abs=0.05 * np.trace(found.covariance)
+        )
+        again = found.sample(np.random.default_rng(0), 20_000)
+        assert np.array_equal(drawn, again)
+
+    def test_shrinks_with_the_square_root_of_the_episodes(self):
+        expert = soft_policy(SMALL, SMALL_WEIGHTS).policy
+        few, many = (
+            infer_weights(SMALL, episodes_of(SMALL, expert, n, 20, seed=7)) for n in (200, 20_000)
+        )
+        assert few.spread / many.spread == pytest.approx(10.0, rel=0.25)
+
+    def test_what_was_never_seen_is_wide(self):
+        """Two rooms, two actions in each, and episodes in the first room alone."""
+        rows = np.repeat(np.eye(2)[:, None], 2, axis=1)
+        features = np.eye(4).reshape(2, 2, 4)
+        mdp = ti.MDP.from_arrays(rows, features, discount=0.9)
+        states, actions = [[0] * 10] * 40, [[0, 0, 1, 0, 0, 0, 1, 0, 0, 1]] * 40
+        episodes = ti.Trajectories.from_arrays(mdp, states, actions, [False] * 40)
+        found = infer_weights(mdp, episodes)
+        first, second = np.array([[1, -1, 0, 0], [0, 0, 1, -1]]) / np.sqrt(2)
+        assert np.sqrt(2) * found.scale * found.weights @ first == pytest.approx(
+            np.log(7 / 3), rel=0.02
+        )
+        assert abs(found.weights @ second) <= 1e-9
+        C = found.root @ found.root.T
+        assert second @ C @ second >= 20 * (first @ C @ first)
+
+
+class TestUnidentified:
+    def test_directions_are_reported_and_left_out(self):
+        mdp = ti.worlds.chain(5)
+        expert = soft_policy(mdp, [0, 0, 0, 0, 1]).policy
+        found = infer_weights(mdp, episodes_of(mdp, expert, 200, 20, seed=1))
+        assert found.unidentified.shape == (2, 5)
+        assert np.abs(found.unidentified @ found.weights).max() <= 1e-12
+        assert np.abs(found.unidentified @ found.root).max() <= 1e-10
+        assert np.linalg.norm(found.weights) == pytest.approx(1.0)
+
+    def test_features_that_tell_nothing(self):
+        mdp = ti.worlds.chain(5).with_features(np.ones((5, 2)))
+        episodes = episodes_of(mdp, ti.Policy.uniform(mdp), 10, 5, seed=0)
+        found = infer_weights(mdp, episodes)
+        assert found.status is InferStatus.UNIDENTIFIED
+        assert not found.weights.any()
+        assert not found.spread.any()
+        assert found.sample(np.random.default_rng(0), 3).tolist() == [[0, 0]] * 3
+        assert "nothing" in found.summary
+        assert found.log_likelihood == pytest.approx(
+            slow_log_likelihood(mdp, np.zeros(2), episodes)
+        )
+
+    def test_steps_without_a_choice(self):
+        """One-step episodes in a state with one action leave the prior, and no direction."""
+        mdp = ti.worlds.chain(5)
+        start = mdp.from_pairs(
+            mdp.dynamics.pair_states,
+            mdp.dynamics.actions,
+            mdp.dynamics.transitions,
+            mdp.features,
+            discount=0.9,
+            start=[1.0, 0, 0, 0, 0],
+        )
+        found = infer_weights(start, episodes_of(start, ti.Policy.uniform(start), 10, 1, seed=0))
+        assert found.scale == pytest.approx(0.0, abs=1e-12)
+        assert np.isfinite(found.spread).all()
+        drawn = found.sample(np.random.default_rng(0), 1000)
+        assert np.abs(drawn.mean(axis=0)).max() <= 0.1
+
+
+class TestInput:
+    def test_a_demonstration_will_do(self):
+        mdp = ti.worlds.chain(5)
+        expert = soft_policy(mdp, [0, 0, 0, 0, 1]).policy
+        rng = np.random.default_rng(0)
+        demo = ti.Demonstration.sample(mdp, expert, episodes=50, horizon=20, rng=rng)
+        one, two = infer_weights(mdp, demo), infer_weights(mdp, demo.trajectories)
+        assert one.weights.tobytes() == two.weights.tobytes()
+        assert one.root.tobytes() == two.root.tobytes()
+
+    def test_results_are_read_only(self):
+        mdp = ti.worlds.chain(5)
+        found = infer_weights(mdp, episodes_of(mdp, ti.Policy.uniform(mdp), 20, 5, seed=0))
+        for array in (found.weights, found.root, found.unidentified, found.covariance):
+            assert not array.flags.writeable
+        assert "degrees" in found.summary
+        assert repr(found).startswith("InferredWeights(5 features, CONVERGED")
+
+    def test_too_few_steps(self):
+        expert = soft_policy(SMALL, SMALL_WEIGHTS).policy
+        episodes = episodes_of(SMALL, expert, 100, 20, seed=0)
+        found = infer_weights(SMALL, episodes, max_steps=1)
+        assert found.status is InferStatus.OUT_OF_STEPS
+
+    def test_bad_input(self):
+        mdp = ti.worlds.chain(5)
+        exact = ti.Demonstration.of_policy(mdp, ti.Policy.uniform(mdp))
+        with pytest.raises(ti.InvalidInputError, match="demonstrations must have episodes"):
+            infer_weights(mdp, exact)
+        with pytest.raises(ti.InvalidInputError, match="Trajectories or a Demonstration, got Pol"):
+            infer_weights(mdp, ti.Policy.uniform(mdp))
+        episodes = episodes_of(mdp, ti.Policy.uniform(mdp), 2, 3, seed=0)
+        with pytest.raises(ti.InvalidInputError, match="episode"):
+            infer_weights(ti.worlds.gridworld(3), episodes)
+        for name, value in (("choosiness", 0.0), ("tolerance", np.nan), ("max_steps", 0)):
+            with pytest.raises(ti.InvalidInputError, match=name):
+                infer_weights(mdp, episodes, **{name: value})
+        found = infer_weights(mdp, episodes)
+        with pytest.raises(ti.InvalidInputError, match="rng must be"):
+            found.sample(0, 3)
