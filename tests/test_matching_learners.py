@@ -101,7 +101,7 @@ def test_the_nearest_policy(rows, gamma, slip, share):
     target = outside(seen, target, share)
     scale = Assignment(seen, target, None).scale
     least = least_mismatch(seen, target)
-    for learner in (Projection(1e-3), MaxMargin(1e-7), MinNormPoint(1e-9)):
+    for learner in (Projection(1e-3), MaxMargin(1e-8), MinNormPoint(1e-9)):
         learned = learner.learn(seen, target)
         goal = learner.tolerance * scale
         assert learned.status in (LearnStatus.MATCHED, LearnStatus.NEAREST)
@@ -170,16 +170,13 @@ def test_random_worlds(seed):
     scale = Assignment(seen, target, None).scale
     learners = (MinNormPoint(), MaxMargin(1e-6, 300), Projection(1e-3, 300))
     found = [learner.learn(seen, target) for learner in learners]
-    if found[0].status is LearnStatus.ROUNDING:
-        assert found[0].mismatch <= 1e-8 * scale
-    else:
-        assert found[0].status in (LearnStatus.MATCHED, LearnStatus.NEAREST)
-        gap = found[0].mismatch - found[0].nearest
-        assert gap <= 1e-9 * scale + 1e-13 * np.linalg.norm(target)
+    assert found[0].status in (LearnStatus.MATCHED, LearnStatus.NEAREST)
+    gap = found[0].mismatch - found[0].nearest
+    assert gap <= 1e-9 * scale + 1e-13 * np.linalg.norm(target)
     for one in found:
         for other in found:
             assert one.nearest <= other.mismatch + 1e-12 * scale
-        assert found[0].mismatch <= one.mismatch + 1e-8 * scale
+        assert found[0].mismatch <= one.mismatch + 1.01e-9 * scale
 
 
 def plain_projection(seen, target, steps):

@@ -1,10 +1,12 @@
 """Teach inverse reinforcement learners: what to show, what to tell, and how sure you can be."""
 
-from . import worlds
+from . import learners, teachers, worlds
 from .bounds import WorstCaseBounds, WorstCaseStatus
 from .certificates import Bound, Certificate, LooksOptimal, certify
 from .demonstrations import Demonstration, as_demonstration
 from .errors import FileFormatError, InvalidInputError, MissingExtraError, TeachirlError
+from .inference import InferredWeights, InferStatus, infer_weights
+from .lessons import Lesson, LessonStatus, Round
 from .mdp import MDP, Dynamics
 from .occupancies import feature_expectations, mixture, occupancy, policy_from_occupancy
 from .optimality import Look, best_look
@@ -21,7 +23,9 @@ from .policy import Policy
 from .polytope import Diameter, best_case, diameter, worst_case
 from .risk import BlindSpot, blind_spot, relative_risk, risk_after, teaching_risk
 from .sampling import sample_trajectories
+from .soft import SoftPlan, soft_policy
 from .task import Task
+from .teaching import teach
 from .trajectories import Trajectories
 from .trajectory_files import read_trajectories, write_trajectories
 from .worldview import Worldview
@@ -37,7 +41,11 @@ __all__ = [
     "Diameter",
     "Dynamics",
     "FileFormatError",
+    "InferStatus",
+    "InferredWeights",
     "InvalidInputError",
+    "Lesson",
+    "LessonStatus",
     "Look",
     "LooksOptimal",
     "MissingExtraError",
@@ -45,6 +53,8 @@ __all__ = [
     "PlanStatus",
     "Plans",
     "Policy",
+    "Round",
+    "SoftPlan",
     "Task",
     "TeachirlError",
     "Trajectories",
@@ -59,6 +69,8 @@ __all__ = [
     "certify",
     "diameter",
     "feature_expectations",
+    "infer_weights",
+    "learners",
     "mixture",
     "occupancy",
     "optimal_policies",
@@ -69,6 +81,9 @@ __all__ = [
     "relative_risk",
     "risk_after",
     "sample_trajectories",
+    "soft_policy",
+    "teach",
+    "teachers",
     "teaching_risk",
     "worlds",
     "worst_case",

@@ -65,8 +65,12 @@ class Master:
         self._base[self._owner[without]] = without
         self._share[without], self._inside[without] = 1.0, True
 
-    def solve(self, centre: Floats, t: float, enough: float) -> float:
-        """Solve (QP) to a duality gap of `enough`; the value of the model at theta."""
+    def solve(self, centre: Floats, t: float, enough: float, floor: float = 1e-15) -> float:
+        """Solve (QP) to a duality gap of `enough`; the value of the model at theta.
+
+        Gains of less than `floor` of their terms are taken for rounding. With a small t they need
+        not be, and 0 makes the most of them, at the risk of many pivots for nothing.
+        """
         self._m, _, value, done = minimise(
             Pool(self._columns, self._cost, self._owner),
             self.count,
@@ -75,6 +79,7 @@ class Master:
             centre,
             t,
             enough,
+            floor,
             PIVOTS,
             self.residual,
             self.theta,
@@ -92,9 +97,12 @@ class Master:
         n = self.count
         return self._columns[:n], self._cost[:n], self._owner[:n], self._source[:n]
 
-    def support(self) -> Ints:
-        """The columns in use: one of each block, then those beside it."""
-        return np.concatenate([self._base, self._free[: self._m]])
+    def excess(self) -> Floats:
+        """How much dearer each column is at theta than those of its block in use; 0 for these."""
+        n = self.count
+        excess = self._reduced[:n] - self._reduced[self._base[self._owner[:n]]]
+        excess[self._inside[:n]] = 0.0
+        return np.asarray(excess)
 
     def widened(self, coordinate: Floats) -> Master:
         """A copy with one more entry in each column, `coordinate` [sources, blocks], and its λ."""

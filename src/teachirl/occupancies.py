@@ -22,7 +22,7 @@ from . import kernels
 from .checks import ROW_SUM_TOLERANCE, Floats, as_floats, at
 from .errors import require
 from .kernels import Table
-from .kernels.chains import inflow
+from .kernels.chains import conditional, inflow
 from .mdp import MDP
 from .policy import Policy, check_policy
 
@@ -105,19 +105,11 @@ def policy_from_occupancy(mdp: MDP, occupancy: ArrayLike) -> Policy:
     """
     x = as_floats("occupancy", occupancy)
     require(x.shape == (mdp.n_pairs,), f"occupancy must have shape ({mdp.n_pairs},), got {x.shape}")
-    bad = np.flatnonzero(~(x >= 0.0) | ~np.isfinite(x))
-    require(
-        len(bad) == 0,
-        f"occupancy must be non-negative and finite, got "
-        f"{x[bad[0]] if len(bad) else ''} at pair {bad[0] if len(bad) else ''}",
-    )
-    dynamics = mdp.dynamics
-    visits = np.add.reduceat(x, dynamics.offsets[:-1])
-    uniform = 1.0 / np.diff(dynamics.offsets)
-    seen = visits > 0.0
-    portions = x / np.where(seen, visits, 1.0)[dynamics.pair_states]
-    chances = np.where(seen[dynamics.pair_states], portions, uniform[dynamics.pair_states])
-    return Policy(dynamics, chances=chances)
+    chances = np.empty(mdp.n_pairs)
+    bad = conditional(np.ascontiguousarray(x), mdp.dynamics.offsets, chances)
+    if bad < len(x):
+        require(False, f"occupancy must be non-negative and finite, got {x[bad]} at pair {bad}")
+    return Policy.of_chances(mdp.dynamics, chances)
 
 
 def mixture(mdp: MDP, policies: Sequence[Policy], shares: ArrayLike) -> Policy:

@@ -69,6 +69,15 @@ class Policy:
         return policy
 
     @staticmethod
+    def of_chances(dynamics: Dynamics, chances: Floats) -> Policy:
+        """The policy with these probabilities of each pair given its state, [P], which sum to 1."""
+        policy = object.__new__(Policy)
+        object.__setattr__(policy, "dynamics", dynamics)
+        object.__setattr__(policy, "pairs", None)
+        object.__setattr__(policy, "chances", frozen(chances))
+        return policy
+
+    @staticmethod
     def deterministic(mdp: MDP, actions: ArrayLike) -> Policy:
         """The policy that takes ``actions[s]`` in state s.
 

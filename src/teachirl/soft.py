@@ -137,7 +137,8 @@ class SoftModel:
         dynamics, rows = mdp.dynamics, mdp.dynamics.transitions
         # One type of index where it suffices: kernels are compiled anew for each.
         index = np.int32 if rows.nnz < np.iinfo(np.int32).max else np.int64
-        indptr, indices = (a.astype(index, copy=False) for a in (rows.indptr, rows.indices))
+        indptr: NDArray[Any] = rows.indptr.astype(index, copy=False)
+        indices: NDArray[Any] = rows.indices.astype(index, copy=False)
         n = mdp.n_states
         self.mdp, self.states = mdp, dynamics.pair_states
         self.rows = (dynamics.offsets, frozen(indptr), frozen(indices), rows.data)
@@ -170,13 +171,15 @@ class SoftModel:
         shift = middle / (1.0 - gamma) + beyond * 0.5 * (low + high)
         values = backed_up + shift
         largest += float(np.abs(r).max()) + abs(middle)
-        error = beyond * 0.5 * (high - low) + 2.0 * self.rounding * largest / (1.0 - gamma)
+        rounded = (len(theta) + 1) * _EPS * float(np.abs(theta) @ self.largest)
+        rounded += 2.0 * self.rounding * largest / (1.0 - gamma)
+        error = beyond * 0.5 * (high - low) + rounded
         return SoftPoint(theta, values, float(mdp.start @ values), error, chances)
 
     def chain(self, chances: Floats) -> Floats:
         """The entries of P_π."""
-        moved = self.rows[3] * chances[self.entry_pairs]
-        return np.bincount(self.slots, weights=moved, minlength=len(self.by_target))
+        moved: Floats = self.rows[3] * chances[self.entry_pairs]
+        return np.bincount(self.slots, moved, len(self.by_target)).astype(float, copy=False)
 
     def forward(self, chances: Floats) -> kernels.Flow:
         """I − γ P_π, for what is ahead of a state."""

@@ -67,3 +67,21 @@ def without_flow(indptr, indices, data, discount):
             end += 1
     first[n] = end
     return first, columns[:end], entries[:end]
+
+
+@compiled
+def conditional(x, offsets, out):
+    """out[p] ← x[p] over the sum of x in p's state, or uniform where that is 0.
+
+    Gives back the first pair whose x is negative or not finite, and x.size if there is none.
+    """
+    for s in range(offsets.size - 1):
+        first, last = offsets[s], offsets[s + 1]
+        total = 0.0
+        for p in range(first, last):
+            if not (x[p] >= 0.0 and x[p] < np.inf):
+                return p
+            total += x[p]
+        for p in range(first, last):
+            out[p] = x[p] / total if total > 0.0 else 1.0 / (last - first)
+    return x.size

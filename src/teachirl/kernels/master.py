@@ -283,11 +283,12 @@ def price(columns, cost, theta, chosen, reduced):
 
 
 @compiled
-def minimise(pool, n, support, m, centre, t, enough, pivots, r, theta, reduced):
+def minimise(pool, n, support, m, centre, t, enough, floor, pivots, r, theta, reduced):
     """Solve min c·λ − ⟨centre, r⟩ + t/2 ‖r‖², r = Σ λ_j a_j, over λ in a product of simplices.
 
-    Stops when the duality gap is at most `enough`. Gives back the size of the factorisation, the
-    gap, the model's value at theta = centre − t r, and the pivots used.
+    Stops when the duality gap is at most `enough`, or is rounding, `floor` of its terms. Gives back
+    the size of the factorisation, the gap, the model's value at theta = centre − t r, and the
+    pivots used.
     """
     columns, cost, owner = pool.columns, pool.cost, pool.owner
     inside, base, free = support.inside, support.base, support.free
@@ -326,7 +327,7 @@ def minimise(pool, n, support, m, centre, t, enough, pivots, r, theta, reduced):
             noise = max(noise, terms)
         # Reduced costs that differ by less than their rounding, theta's included, are equal: to
         # pivot for such a gain can go on for ever.
-        noise *= 1e-15
+        noise *= floor
         if not gap > max(enough, blocks * noise) or done >= pivots or count == 0:
             return m, gap, value, done
         # Those who could improve matters, until none of them can; then look at all again.

@@ -59,7 +59,7 @@ class Hull:
 
     def nearest(self, enough: float) -> Floats:
         """μ − b [ℓ] in units of the scale; ½‖μ − b‖² is least up to `enough`."""
-        self.master.solve(np.zeros_like(self.master.residual), 1.0, enough)
+        self.master.solve(np.zeros_like(self.master.residual), 1.0, enough, floor=0.0)
         return self.master.residual.copy()
 
     def policy(self) -> Policy:

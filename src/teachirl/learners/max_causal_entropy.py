@@ -58,7 +58,7 @@ class MaxCausalEntropy:
     max_steps : stop after that many steps
     temperature : τ > 0; it scales the weights she reports, and nothing else if not regularised
     regularisation : ρ ≥ 0, to keep the weights small: she then stops at the least of D, if the
-        mismatch is not within the tolerance before, with the status ROUNDING (nothing to gain)
+        mismatch is not within the tolerance before, with the status SETTLED
 
     A target out of reach leads to the nearest policy, with a proof.
 
@@ -99,15 +99,16 @@ class MaxCausalEntropy:
             return task.report(task.start, nothing, 0, [], LearnStatus.MATCHED)
         search = _Search(task, goal, self.regularisation * self.temperature, self.max_steps)
         status = search.run()
-        theta, policy = search.now.theta, Policy(seen.dynamics, chances=search.now.point.chances)
-        ahead = search.now.mu - task.first
-        if search.now.miss > task.miss(task.first):
-            share = float((task.target - task.first) @ ahead / (ahead @ ahead or 1.0))
+        policy = Policy(seen.dynamics, chances=search.now.point.chances)
+        weights, first = self.temperature * search.now.theta, task.miss(task.first)
+        if search.now.miss > first:
+            ahead = search.now.mu - task.first
+            share = float((task.target - task.first) @ ahead / (ahead @ ahead))
             share = min(max(share, 0.0), 1.0)
             policy = mixture(seen, [task.start, policy], [1.0 - share, share])
-        learned = task.report(
-            policy, self.temperature * theta, search.solves, search.history, status
-        )
+        learned = task.report(policy, weights, search.solves, search.history, status)
+        if learned.mismatch > first:  # by rounding
+            learned = task.report(task.start, weights, search.solves, search.history, status)
         if status is LearnStatus.MATCHED and learned.mismatch > goal:
             status = LearnStatus.ROUNDING
         return replace(learned, status=status, nearest=min(search.nearest, learned.mismatch))
@@ -191,7 +192,7 @@ class _Search:
         if self.nearest > 0.0 and self.now.miss - self.nearest <= max(self.goal, self.rounding):
             return LearnStatus.NEAREST
         if self.rho > 0.0 and float(np.linalg.norm(self.now.slope(self.rho))) <= self.goal:
-            return LearnStatus.ROUNDING
+            return LearnStatus.SETTLED
         return LearnStatus.OUT_OF_STEPS if len(self.history) >= self.max_steps else None
 
     def proved(self) -> LearnStatus | None:
@@ -264,10 +265,9 @@ class _Search:
         """
         rho = self.rho
         while True:
-            R = self.root()
             if self.outside and rho == 0.0:
-                self.now, R = self.first, self.root()
-            _, sizes, W = np.linalg.svd(R, full_matrices=False)
+                self.now = self.first  # D has led θ far off by now
+            _, sizes, W = np.linalg.svd(self.root(), full_matrices=False)
             now = self.now
             if self.outside and rho == 0.0:
                 rho = float(sizes[0]) ** 2 or 1.0

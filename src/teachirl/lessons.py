@@ -1,0 +1,338 @@
+"""What came of a lesson: its rounds, as a table and as JSON.
+
+The JSON says which task it belongs to by a digest of the task's numbers, and is refused for another
+one. What is demonstrated is in it only if it is not the task's own.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+import math
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .checks import Floats, frozen
+from .demonstrations import Demonstration, as_demonstration
+from .errors import FileFormatError, InvalidInputError
+from .policy import Policy
+from .storage import replacing
+from .task import Task
+
+VERSION = 1
+
+
+class LessonStatus(enum.Enum):
+    """Why a lesson ended; the text says what to do about it."""
+
+    LEARNED = "she earns what the expert does, up to the tolerance"
+    GUARANTEED = "the performance that was asked for is guaranteed"
+    OUT_OF_BUDGET = "as many features as allowed were taught; raise budget to go on"
+    OUT_OF_MONEY = "no feature that is left is within max_cost"
+    NOTHING_LEFT = "all features that may be taught were taught"
+    NOTHING_HELPS = "no feature that is left would help, says the teacher"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One round of a lesson.
+
+    Attributes
+    ----------
+    taught : index into the task's teachable features; None in round 0, the untaught learner
+    name : the feature's name; empty in round 0
+    scores : array [n], the teacher's of all candidates, larger is better and NaN for the rest; None
+        in round 0
+    shown : whether what is demonstrated was changed in this round
+    cost : of all features taught so far
+    risk, relative_risk : of her worldview after this round
+    mismatch : ‖A(μ_L − μ_T)‖, between her and the demonstration
+    performance : her relative performance
+    guaranteed : relative performance that every learner with her worldview has who matches the
+        demonstration; NaN if it was not asked for
+    solves : MDPs that the learner solved
+    choosing_seconds, learning_seconds : what the teacher and the learner took
+    """
+
+    taught: int | None
+    name: str
+    scores: Floats | None
+    shown: bool
+    cost: float
+    risk: float
+    relative_risk: float
+    mismatch: float
+    performance: float
+    guaranteed: float
+    solves: int
+    choosing_seconds: float
+    learning_seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What was taught, in which order, and what came of it.
+
+    Attributes
+    ----------
+    task : Task
+    rounds : tuple of Round; the first is the untaught learner
+    policy : what she does in the end
+    demonstration : what she is shown in the end
+    status : LessonStatus
+    """
+
+    task: Task
+    rounds: tuple[Round, ...]
+    policy: Policy
+    demonstration: Demonstration
+    status: LessonStatus
+
+    @property
+    def taught(self) -> tuple[int, ...]:
+        """The features taught, in their order, as indices into the task's."""
+        return tuple(each.taught for each in self.rounds if each.taught is not None)
+
+    def __str__(self) -> str:
+        names = [each.name or "(nothing yet)" for each in self.rounds]
+        width = max(len("taught"), *(len(name) for name in names))
+        lines = [
+            f"{'':>3}  {'taught':<{width}}  {'cost':>8}  {'risk':>5}  {'mismatch':>9}  "
+            f"{'performance':>11}  {'guaranteed':>10}"
+        ]
+        for number, (each, name) in enumerate(zip(self.rounds, names, strict=True)):
+            proved = "" if math.isnan(each.guaranteed) else f"{each.guaranteed:.3f}"
+            lines.append(
+                f"{number:>3}  {name:<{width}}  {each.cost:>8.4g}  {each.risk:>5.3f}  "
+                f"{each.mismatch:>9.2g}  {each.performance:>11.3f}  {proved:>10}"
+            )
+        return "\n".join([*lines, f"ended: {self.status}"])
+
+    def to_json(self) -> str:
+        """The lesson as JSON; `from_json` reads it."""
+        return json.dumps(_document(self), allow_nan=False, indent=1, ensure_ascii=False)
+
+    @staticmethod
+    def from_json(text: str, task: Task) -> Lesson:
+        """A lesson of this task, as `to_json` wrote it."""
+        return _of_document(text, task, "the lesson")
+
+    def save(self, path: str | Path) -> None:
+        """Write the lesson as JSON, whole or not at all."""
+        with replacing(Path(path)) as file:
+            file.write(self.to_json().encode())
+
+    @staticmethod
+    def load(path: str | Path, task: Task) -> Lesson:
+        """Read a lesson of this task that was saved."""
+        try:
+            text = Path(path).read_bytes().decode()
+        except UnicodeDecodeError as error:
+            raise FileFormatError(f"{path}: a lesson is UTF-8 text: {error}") from error
+        return _of_document(text, task, str(path))
+
+
+def _digest(task: Task) -> str:
+    """A fingerprint of everything that a lesson's numbers depend on."""
+    mdp, made = task.mdp, hashlib.sha256()
+    rows = mdp.dynamics.transitions
+    features: Any = mdp.features
+    parts = [features] if isinstance(features, np.ndarray) else []
+    if not parts:
+        parts = [features.indptr, features.indices, features.data]
+    parts += [rows.indptr, rows.indices, rows.data, mdp.dynamics.offsets, mdp.start]
+    parts += [np.array(mdp.discount), task.weights, task.worldview.matrix, task.teachable]
+    parts += [task.costs, task.demonstration.expectations]
+    for part in parts:
+        array = np.ascontiguousarray(part)
+        if array.dtype.kind == "i":
+            array = array.astype(np.int64)
+        made.update(repr((array.shape, array.dtype.str)).encode())
+        made.update(array.tobytes())
+    return made.hexdigest()
+
+
+def _document(lesson: Lesson) -> dict[str, Any]:
+    task, shown = lesson.task, lesson.demonstration
+    own = shown is task.demonstration
+    return {
+        "teachirl_lesson": VERSION,
+        "task": {"teachable": list(task.names), "digest": _digest(task)},
+        "status": lesson.status.name,
+        "rounds": [
+            {name: _plain(getattr(each, name)) for name in _FIELDS} for each in lesson.rounds
+        ],
+        "policy": _policy_document(lesson.policy),
+        "demonstration": None
+        if own
+        else {
+            "expectations": shown.expectations.tolist(),
+            "bias": shown.bias,
+            "radius": shown.radius,
+            "confidence": shown.confidence,
+            "policy": None if shown.policy is None else _policy_document(shown.policy),
+        },
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A number, text, array or None as JSON has it; NaN is null."""
+    if isinstance(value, np.ndarray):
+        return [_plain(float(entry)) for entry in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _policy_document(policy: Policy) -> dict[str, Any]:
+    if policy.pairs is not None:
+        return {"pairs": policy.pairs.tolist()}
+    return {"chances": policy.probabilities.tolist()}
+
+
+class _Reader:
+    """A JSON object that is taken apart, with errors that say where something is wrong."""
+
+    def __init__(self, source: str, place: str, value: object) -> None:
+        self.source, self.place = source, place
+        if not isinstance(value, dict):
+            self.fail("", f"must be an object, got {_kind(value)}")
+        self.value: dict[str, Any] = value
+
+    def fail(self, field: str, problem: str) -> NoReturn:
+        where = ".".join(part for part in (self.place, field) if part)
+        raise FileFormatError(f"{self.source}: {where or 'the document'} {problem}")
+
+    def get(self, field: str, kinds: tuple[type, ...], expected: str) -> Any:
+        if field not in self.value:
+            self.fail(field, "is missing")
+        value = self.value[field]
+        wrong = isinstance(value, bool) and bool not in kinds
+        if wrong or not isinstance(value, kinds):
+            self.fail(field, f"must be {expected}, got {_kind(value)}")
+        return value
+
+    def number(self, field: str, *, missing: bool = False) -> float:
+        """A number; null is NaN if it may be missing."""
+        kinds: tuple[type, ...] = (int, float)
+        if missing:
+            kinds += (type(None),)
+        value = self.get(field, kinds, "a number")
+        if value is None:
+            return math.nan
+        if not math.isfinite(value):
+            self.fail(field, f"must be finite, got {value!r}")
+        return float(value)
+
+    def numbers(self, field: str) -> Floats:
+        """A list of numbers; null is NaN."""
+        entries = self.get(field, (list,), "a list of numbers")
+        for place, entry in enumerate(entries):
+            if isinstance(entry, bool) or not isinstance(entry, (int, float, type(None))):
+                self.fail(f"{field}[{place}]", f"must be a number, got {_kind(entry)}")
+        return np.array([math.nan if entry is None else entry for entry in entries], dtype=float)
+
+    def inside(self, field: str) -> _Reader:
+        where = ".".join(part for part in (self.place, field) if part)
+        return _Reader(self.source, where, self.get(field, (dict,), "an object"))
+
+
+def _kind(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}…"
+
+
+def _of_document(text: str, task: Task, source: str) -> Lesson:
+    try:
+        document = _Reader(source, "", json.loads(text))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise FileFormatError(f"{source} is no JSON: {error}") from error
+    version = document.get("teachirl_lesson", (int,), f"the version {VERSION}")
+    if version != VERSION:
+        document.fail("teachirl_lesson", f"must be {VERSION}, got {version}")
+    if document.inside("task").get("digest", (str,), "text") != _digest(task):
+        document.fail("task.digest", "is of another task than the one given")
+    name = document.get("status", (str,), "text")
+    if name not in LessonStatus.__members__:
+        known = ", ".join(LessonStatus.__members__)
+        document.fail("status", f"must be one of {known}, got {name!r}")
+    rounds = document.get("rounds", (list,), "a list")
+    if not rounds:
+        document.fail("rounds", "must not be empty")
+    read = tuple(
+        _round(_Reader(source, f"rounds[{place}]", each), task, first=place == 0)
+        for place, each in enumerate(rounds)
+    )
+    shown = task.demonstration
+    if document.get("demonstration", (dict, type(None)), "an object or null") is not None:
+        shown = _demonstration(document.inside("demonstration"), task)
+    policy = _policy(document.inside("policy"), task)
+    return Lesson(task, read, policy, shown, LessonStatus[name])
+
+
+def _round(reader: _Reader, task: Task, *, first: bool) -> Round:
+    taught = reader.get("taught", (int, type(None)), "an index or null")
+    if (taught is None) != first or (taught is not None and not 0 <= taught < len(task.names)):
+        wanted = "null" if first else f"an index below {len(task.names)}"
+        reader.fail("taught", f"must be {wanted}, got {taught!r}")
+    scores: Floats | None = None
+    if reader.get("scores", (list, type(None)), "a list or null") is not None:
+        scores = frozen(reader.numbers("scores"))
+        if len(scores) != len(task.names):
+            reader.fail("scores", f"must have {len(task.names)} entries, got {len(scores)}")
+    return Round(
+        taught=taught,
+        name="" if taught is None else task.names[taught],
+        scores=scores,
+        shown=reader.get("shown", (bool,), "true or false"),
+        cost=reader.number("cost"),
+        risk=reader.number("risk"),
+        relative_risk=reader.number("relative_risk"),
+        mismatch=reader.number("mismatch"),
+        performance=reader.number("performance"),
+        guaranteed=reader.number("guaranteed", missing=True),
+        solves=reader.get("solves", (int,), "a whole number"),
+        choosing_seconds=reader.number("choosing_seconds"),
+        learning_seconds=reader.number("learning_seconds"),
+    )
+
+
+def _policy(reader: _Reader, task: Task) -> Policy:
+    dynamics = task.mdp.dynamics
+    try:
+        if "pairs" in reader.value:
+            pairs = reader.numbers("pairs")
+            if not np.array_equal(pairs, np.trunc(pairs)):
+                reader.fail("pairs", "must be whole numbers")
+            return Policy(dynamics, pairs=pairs.astype(np.int64))
+        return Policy(dynamics, chances=reader.numbers("chances"))
+    except InvalidInputError as error:
+        reader.fail("", f"is no policy of the task: {error}")
+
+
+def _demonstration(reader: _Reader, task: Task) -> Demonstration:
+    policy = None
+    if reader.get("policy", (dict, type(None)), "an object or null") is not None:
+        policy = _policy(reader.inside("policy"), task)
+    try:
+        shown = Demonstration(
+            reader.numbers("expectations"),
+            bias=reader.number("bias"),
+            radius=reader.number("radius"),
+            confidence=reader.number("confidence"),
+            policy=policy,
+        )
+        return as_demonstration(task.mdp, shown)
+    except InvalidInputError as error:
+        reader.fail("", f"is no demonstration of the task: {error}")
+
+
+_FIELDS = tuple(field.name for field in fields(Round) if field.name != "name")

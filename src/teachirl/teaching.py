@@ -1,0 +1,258 @@
+"""The lesson: Algorithm 1 of the paper, for any teacher and any learner.
+
+Round 0 is the learner as she comes, trained on what she sees of the demonstration. Before each
+round that follows, the stopping rules are checked; then the teacher chooses a feature f, the
+learner's worldview becomes A ⊕ ⟨f, ·⟩, and she trains from her last policy on her new view of the
+demonstration.
+
+The paper stops once |R(L) − R(T)| ≤ ε, or after B rounds. Here a lesson can end as well when the
+money is spent, or as soon as a relative performance is guaranteed, whatever the learner does.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from .bounds import WorstCaseStatus
+from .checks import Floats, Ints, frozen
+from .demonstrations import as_demonstration
+from .errors import require
+from .learners import Informed, Learner
+from .lessons import Lesson, LessonStatus, Round
+from .occupancies import feature_expectations
+from .policy import Policy, check_policy
+from .polytope import worst_case
+from .risk import relative_risk, teaching_risk
+from .task import Task
+from .teachers import Situation, Teacher
+
+
+def teach(
+    task: Task,
+    teacher: Teacher,
+    learner: Learner | Informed,
+    *,
+    rng: np.random.Generator,
+    budget: int | None = None,
+    max_cost: float = math.inf,
+    tolerance: float = 1e-3,
+    until: float | None = None,
+    mismatch: float | None = None,
+    certified: bool = True,
+    start: Policy | None = None,
+    after: Lesson | None = None,
+) -> Lesson:
+    """Teach features until a stopping rule applies: Algorithm 1 of the paper.
+
+    Parameters
+    ----------
+    rng : for teachers who leave something to chance
+    budget : B, how many features may be taught; all of them by default
+    max_cost : what they may cost in all
+    tolerance : ε; the lesson ends once |R(L) − R(T)| is at most this fraction of max R − min R. A
+        negative one never ends it
+    until : the lesson ends once this relative performance is guaranteed
+    mismatch : how closely learners are taken to match, in her features, for what is guaranteed. By
+        default exactly; a sampled demonstration, as closely as the expert himself does
+    certified : whether to compute what is guaranteed, one exact worst case a round
+    start : the policy that the learner starts with; the uniform one by default
+    after : a lesson of this task to go on from
+
+    Returns
+    -------
+    Lesson
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> view = ti.Worldview.select(mdp, ["cell 3"])
+    >>> task = ti.Task(mdp, [-2, -1, 0, 1, 2], view, np.eye(5))
+    >>> rng = np.random.default_rng(0)
+    >>> lesson = ti.teach(task, ti.teachers.TRGreedy(), ti.learners.MinNormPoint(), rng=rng)
+    >>> print(lesson)
+    """
+    require(
+        budget is None or (isinstance(budget, (int, np.integer)) and budget >= 0),
+        f"budget must be a whole number that is not negative, got {budget!r}",
+    )
+    require(max_cost >= 0.0, f"max_cost must not be negative, got {max_cost!r}")
+    require(not math.isnan(tolerance), "tolerance must be a number, got nan")
+    require(
+        until is None or 0.0 <= until <= 1.0,
+        f"until must be a relative performance from 0 to 1, got {until!r}",
+    )
+    require(certified or until is None, "until needs certified=True: it is about a guarantee")
+    require(
+        mismatch is None or 0.0 <= mismatch < math.inf,
+        f"mismatch must be non-negative, got {mismatch!r}",
+    )
+    most = len(task.teachable) if budget is None else int(budget)
+    _check_required(task, most, max_cost)
+    if isinstance(learner, Informed):
+        learner = learner.informed(task.mdp, task.weights)
+    lecture = _Lecture(task, learner, mismatch, certified)
+    if after is None:
+        lecture.begin(start)
+    else:
+        require(start is None, "start is for a new lesson; the one to go on from has its policy")
+        require(after.task is task, "after must be a lesson of this very task")
+        lecture.resume(after)
+    while True:
+        status = lecture.ended(most, max_cost, tolerance, until)
+        if status is None and not lecture.next(teacher, rng, most, max_cost):
+            status = LessonStatus.NOTHING_HELPS
+        if status is not None:
+            rounds = tuple(lecture.rounds)
+            return Lesson(task, rounds, lecture.policy, lecture.demonstration, status)
+
+
+class _Lecture:
+    """A lesson while it goes on."""
+
+    def __init__(
+        self, task: Task, learner: Learner, mismatch: float | None, certified: bool
+    ) -> None:
+        self.task, self.learner = task, learner
+        self.mismatch, self.certified = mismatch, certified
+        self.view, self.demonstration = task.worldview, task.demonstration
+        self.rounds: list[Round] = []
+        self.taught: list[int] = []
+
+    def begin(self, start: Policy | None) -> None:
+        self.policy = Policy.uniform(self.task.mdp) if start is None else start
+        check_policy(self.task.mdp, self.policy)
+        self._train(None, None, False, 0.0)
+
+    def resume(self, lesson: Lesson) -> None:
+        self.rounds, self.taught = list(lesson.rounds), list(lesson.taught)
+        self.policy, self.demonstration = lesson.policy, lesson.demonstration
+        for feature in self.taught:
+            self.view = self.view.extend(self.task.teachable[feature], self.task.names[feature])
+
+    @property
+    def cost(self) -> float:
+        return float(self.task.costs[self.taught].sum())
+
+    def candidates(self, max_cost: float) -> Ints:
+        """Who may be taught next; while some are required, those alone."""
+        task = self.task
+        free = np.ones(len(task.teachable), dtype=bool)
+        free[[*self.taught, *task.forbidden]] = False
+        required = [feature for feature in task.required if feature not in self.taught]
+        if required:
+            free[:] = False
+            free[required] = True
+        # What costs add up to is rounded.
+        affordable = task.costs <= (max_cost - self.cost) * (1.0 + 1e-12)
+        return np.flatnonzero(free & affordable)
+
+    def ended(
+        self, most: int, max_cost: float, tolerance: float, until: float | None
+    ) -> LessonStatus | None:
+        task, last = self.task, self.rounds[-1]
+        if not set(task.required) <= set(self.taught):
+            return None
+        shown = float(task.weights @ self.demonstration.expectations)
+        earned = float(task.weights @ feature_expectations(task.mdp, self.policy))
+        if abs(earned - shown) <= tolerance * (task.best.value - task.worst.value):
+            return LessonStatus.LEARNED
+        if until is not None and last.guaranteed >= until:
+            return LessonStatus.GUARANTEED
+        if len(self.candidates(math.inf)) == 0:
+            return LessonStatus.NOTHING_LEFT
+        if len(self.taught) >= most:
+            return LessonStatus.OUT_OF_BUDGET
+        return LessonStatus.OUT_OF_MONEY if len(self.candidates(max_cost)) == 0 else None
+
+    def next(self, teacher: Teacher, rng: np.random.Generator, most: int, max_cost: float) -> bool:
+        """One more round; False if the teacher does not want one."""
+        task, began = self.task, time.perf_counter()
+        candidates = self.candidates(max_cost)
+        situation = Situation(
+            task=task,
+            view=self.view,
+            demonstration=self.demonstration,
+            policy=self.policy,
+            taught=tuple(self.taught),
+            candidates=candidates,
+            features_left=most - len(self.taught),
+            cost_left=max_cost - self.cost,
+            mismatch=self.allowed(),
+        )
+        choice = teacher.choose(situation, rng)
+        spent = time.perf_counter() - began
+        if choice.feature is None:
+            return False
+        require(
+            choice.feature in candidates,
+            f"the teacher chose feature {choice.feature!r}, which is not among the candidates",
+        )
+        self.taught.append(int(choice.feature))
+        self.view = self.view.extend(
+            task.teachable[choice.feature], task.names[int(choice.feature)]
+        )
+        if choice.demonstration is not None:
+            self.demonstration = as_demonstration(task.mdp, choice.demonstration)
+        scores = frozen(np.array(choice.scores, dtype=float))
+        self._train(int(choice.feature), scores, choice.demonstration is not None, spent)
+        return True
+
+    def allowed(self) -> float:
+        """ε, up to which learners are taken to match."""
+        if self.mismatch is not None:
+            return self.mismatch
+        return self.view.norm * self.demonstration.error
+
+    def _train(
+        self, feature: int | None, scores: Floats | None, shown: bool, choosing: float
+    ) -> None:
+        task, view = self.task, self.view
+        target = view.matrix @ self.demonstration.expectations
+        began = time.perf_counter()
+        learned = self.learner.learn(view.observe(task.mdp), target, self.policy)
+        learning = time.perf_counter() - began
+        self.policy = learned.policy
+        earned = float(task.weights @ feature_expectations(task.mdp, learned.policy))
+        self.rounds.append(
+            Round(
+                taught=feature,
+                name="" if feature is None else task.names[feature],
+                scores=scores,
+                shown=shown,
+                cost=self.cost,
+                risk=teaching_risk(view, task.weights),
+                relative_risk=relative_risk(
+                    task.mdp, view, task.weights, indistinct=task.indistinct
+                ),
+                mismatch=learned.mismatch,
+                performance=task.relative(earned),
+                guaranteed=self._guaranteed() if self.certified else math.nan,
+                solves=learned.solves,
+                choosing_seconds=choosing,
+                learning_seconds=learning,
+            )
+        )
+
+    def _guaranteed(self) -> float:
+        task = self.task
+        found = worst_case(task.mdp, self.view, task.weights, self.demonstration, self.allowed())
+        if found.status is WorstCaseStatus.INFEASIBLE:
+            return 0.0  # nobody matches, so nothing is known of who comes near
+        return task.relative_at_least(found.lower)
+
+
+def _check_required(task: Task, most: int, max_cost: float) -> None:
+    required = list(task.required)
+    require(
+        len(required) <= most,
+        f"budget must allow for {len(required)} required features, got {most}",
+    )
+    cost = float(task.costs[required].sum())
+    require(
+        cost <= max_cost * (1.0 + 1e-12),
+        f"max_cost must allow for the required features, which cost {cost:g}, got {max_cost:g}",
+    )

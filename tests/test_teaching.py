@@ -1,0 +1,283 @@
+"""Algorithm 1, its stopping rules, and lessons as data."""
+
+import json
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import teachirl as ti
+from teachirl.errors import FileFormatError, InvalidInputError
+from teachirl.learners import Adversarial, MinNormPoint, Projection
+from teachirl.lessons import Lesson, LessonStatus
+from teachirl.teachers import Choice
+from teachirl.teaching import teach
+
+WEIGHTS = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+
+
+@dataclass(frozen=True)
+class InOrder:
+    """Ten lines are enough: teach the candidates in their order."""
+
+    stop_after: int = 100
+
+    def choose(self, situation, rng):
+        scores = np.full(len(situation.task.teachable), np.nan)
+        scores[situation.candidates] = -situation.candidates.astype(float)
+        if len(situation.taught) >= self.stop_after:
+            return Choice(None, scores)
+        return Choice(int(situation.candidates[0]), scores)
+
+
+def chain_task(**options):
+    mdp = ti.worlds.chain(5)
+    view = ti.Worldview.select(mdp, ["cell 3"])
+    return ti.Task(mdp, WEIGHTS, view, np.eye(5), **options)
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_algorithm_1_by_hand():
+    """A plain transcription of the paper's loop, with the learner that the library has."""
+    task, learner = chain_task(), Projection(1e-6)
+    lesson = teach(task, InOrder(), learner, rng=rng(), budget=3, tolerance=-1.0)
+    A, shown = task.worldview.matrix, ti.feature_expectations(task.mdp, task.best.policy)
+    policy = ti.Policy.uniform(task.mdp)
+    for number in range(4):
+        if number:
+            A = np.vstack([A, np.eye(5)[number - 1]])
+        view = ti.Worldview(A)
+        policy = learner.learn(view.observe(task.mdp), A @ shown, policy).policy
+        each = lesson.rounds[number]
+        assert each.taught == (number - 1 if number else None)
+        assert each.performance == pytest.approx(
+            ti.relative_performance(task.mdp, WEIGHTS, policy), abs=1e-9
+        )
+        assert each.risk == pytest.approx(ti.teaching_risk(view, WEIGHTS), abs=1e-14)
+        assert each.relative_risk == pytest.approx(
+            ti.relative_risk(task.mdp, view, WEIGHTS), abs=1e-14
+        )
+        proved = ti.certify(task.mdp, view, WEIGHTS, task.best.policy)
+        assert each.guaranteed == pytest.approx(proved.guaranteed, abs=1e-6)
+        assert each.cost == number
+    assert lesson.status is LessonStatus.OUT_OF_BUDGET
+    assert lesson.taught == (0, 1, 2)
+    assert lesson.rounds[1].name == "cell 1"
+    np.testing.assert_array_equal(lesson.rounds[2].scores, [np.nan, -1.0, -2.0, -3.0, -4.0])
+    np.testing.assert_allclose(lesson.policy.probabilities, policy.probabilities, atol=1e-12)
+
+
+def test_the_stopping_rule_is_checked_before_each_round():
+    mdp = ti.worlds.chain(5)
+    knows_all = ti.Task(mdp, WEIGHTS, ti.Worldview(np.eye(5)), np.eye(5))
+    lesson = teach(knows_all, InOrder(), MinNormPoint(), rng=rng())
+    assert lesson.status is LessonStatus.LEARNED
+    assert len(lesson.rounds) == 1
+    # A learner who is wrong by luck of the draw learns on; tolerance 1 is reached by anyone.
+    assert len(teach(chain_task(), InOrder(), MinNormPoint(), rng=rng(), tolerance=1).rounds) == 1
+    longer = teach(chain_task(), InOrder(), Adversarial(), rng=rng())
+    assert longer.status is LessonStatus.LEARNED
+    assert longer.rounds[0].performance <= 1e-6
+    assert longer.rounds[-1].performance >= 1 - 1e-3
+    assert all(each.performance < 1 - 1e-3 for each in longer.rounds[:-1])
+
+
+def test_other_ways_to_end():
+    task = chain_task(costs=[1, 2, 3, 4, 5])
+    learner = Adversarial()
+    never = {"rng": rng(), "tolerance": -1.0}
+    assert teach(task, InOrder(), learner, **never).status is LessonStatus.NOTHING_LEFT
+    dear = teach(task, InOrder(), learner, max_cost=6.0, **never)
+    assert dear.status is LessonStatus.OUT_OF_MONEY
+    assert dear.taught == (0, 1, 2) and dear.rounds[-1].cost == 6.0
+    # What is left may be too dear while something cheaper further on is not.
+    assert teach(task, InOrder(), learner, max_cost=5.0, **never).taught == (0, 1)
+    proud = teach(task, InOrder(), learner, until=0.6, **never)
+    assert proud.status is LessonStatus.GUARANTEED
+    assert proud.rounds[-1].guaranteed >= 0.6
+    assert all(each.guaranteed < 0.6 for each in proud.rounds[:-1])
+    tired = teach(task, InOrder(stop_after=2), learner, **never)
+    assert tired.status is LessonStatus.NOTHING_HELPS and len(tired.taught) == 2
+    assert "says the teacher" in str(tired)
+
+
+def test_required_and_forbidden():
+    task = chain_task(required=["cell 5", 3], forbidden=["cell 1"])
+    lesson = teach(task, InOrder(), MinNormPoint(), rng=rng(), tolerance=-1.0)
+    assert set(lesson.taught[:2]) == {3, 4}
+    assert 0 not in lesson.taught and len(lesson.taught) == 4
+    # Required features are taught even if she needs none of them.
+    soon = teach(task, InOrder(), MinNormPoint(), rng=rng(), tolerance=1.0)
+    assert set(soon.taught) == {3, 4}
+    with pytest.raises(InvalidInputError, match="budget must allow for 2 required"):
+        teach(task, InOrder(), MinNormPoint(), rng=rng(), budget=1)
+    with pytest.raises(InvalidInputError, match="max_cost must allow for the required"):
+        teach(task, InOrder(), MinNormPoint(), rng=rng(), max_cost=1.5)
+
+
+def test_a_guarantee_holds_for_the_worst_learner():
+    task = chain_task()
+    for learner in (Adversarial(), MinNormPoint()):
+        lesson = teach(task, InOrder(), learner, rng=rng(), tolerance=-1.0)
+        for each in lesson.rounds:
+            assert each.performance >= each.guaranteed - 1e-6
+    assert all(
+        each.performance <= each.guaranteed + 1e-5
+        for each in teach(task, InOrder(), Adversarial(), rng=rng(), tolerance=-1.0).rounds
+    )
+
+
+def test_a_lesson_goes_on_where_it_stopped():
+    task = chain_task()
+    whole = teach(task, InOrder(), Projection(), rng=rng(), budget=4, tolerance=-1.0)
+    half = teach(task, InOrder(), Projection(), rng=rng(), budget=2, tolerance=-1.0)
+    read = Lesson.from_json(half.to_json(), task)
+    rest = teach(task, InOrder(), Projection(), rng=rng(), budget=4, tolerance=-1.0, after=read)
+    assert rest.taught == whole.taught
+    for one, other in zip(rest.rounds, whole.rounds, strict=True):
+        same = {"choosing_seconds": 0.0, "learning_seconds": 0.0, "scores": None}
+        assert repr(replace(one, **same)) == repr(replace(other, **same))
+    np.testing.assert_array_equal(rest.policy.probabilities, whole.policy.probabilities)
+    with pytest.raises(InvalidInputError, match="of this very task"):
+        teach(chain_task(), InOrder(), Projection(), rng=rng(), after=half)
+
+
+def test_json_and_back(tmp_path):
+    task = chain_task(costs=[1, 2, 3, 4, 5])
+    lesson = teach(task, InOrder(), MinNormPoint(), rng=rng(), certified=False, tolerance=-1.0)
+    path = tmp_path / "lesson.json"
+    lesson.save(path)
+    read = Lesson.load(path, task)
+    assert read.to_json() == lesson.to_json()
+    assert str(read) == str(lesson)
+    assert read.status is lesson.status
+    assert math.isnan(read.rounds[1].guaranteed)
+    assert read.demonstration is task.demonstration
+    np.testing.assert_array_equal(read.rounds[2].scores, lesson.rounds[2].scores)
+    np.testing.assert_array_equal(read.policy.probabilities, lesson.policy.probabilities)
+
+
+def test_a_demonstration_chosen_by_the_teacher_is_kept():
+    task = chain_task()
+    middle = ti.Demonstration.of_policy(
+        task.mdp, ti.Policy.deterministic(task.mdp, [1, 1, 1, 0, 0])
+    )
+
+    class Shows:
+        def choose(self, situation, rng):
+            choice = InOrder().choose(situation, rng)
+            return replace(choice, demonstration=middle)
+
+    lesson = teach(task, Shows(), MinNormPoint(), rng=rng(), budget=1, tolerance=-1.0)
+    assert lesson.demonstration is middle
+    assert [each.shown for each in lesson.rounds] == [False, True]
+    read = Lesson.from_json(lesson.to_json(), task)
+    np.testing.assert_array_equal(read.demonstration.expectations, middle.expectations)
+    np.testing.assert_array_equal(read.demonstration.policy.pairs, middle.policy.pairs)
+
+
+def test_sampled_demonstrations_are_matched_as_closely_as_the_expert_does():
+    mdp = ti.worlds.gridworld(4, 2, slip=0.2)
+    w = np.array([1.0, -0.5, 0.2, 0.0])
+    expert = ti.optimal_policy(mdp, w).policy
+    demo = ti.Demonstration.sample(mdp, expert, episodes=2000, horizon=100, rng=rng())
+    task = ti.Task(mdp, w, ti.Worldview(np.eye(4)[:1]), np.eye(4), demonstration=demo)
+    lesson = teach(task, InOrder(), MinNormPoint(), rng=rng(), budget=2, tolerance=-1.0)
+    view = task.worldview
+    proved = ti.certify(mdp, view, w, demo, view.norm * demo.error)
+    assert lesson.rounds[0].guaranteed == pytest.approx(proved.guaranteed, abs=1e-6)
+    strict = teach(task, InOrder(), MinNormPoint(), rng=rng(), budget=0, mismatch=1e9)
+    assert strict.rounds[0].guaranteed <= 1e-6
+
+
+def test_wrong_arguments():
+    task, learner = chain_task(), MinNormPoint()
+    for options, message in [
+        ({"budget": -1}, "budget must be a whole number"),
+        ({"budget": 1.5}, "budget must be a whole number"),
+        ({"max_cost": -1.0}, "max_cost must not be negative"),
+        ({"tolerance": math.nan}, "tolerance must be a number"),
+        ({"until": 1.5}, "until must be a relative performance"),
+        ({"until": 0.5, "certified": False}, "until needs certified=True"),
+        ({"mismatch": -1.0}, "mismatch must be non-negative"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            teach(task, InOrder(), learner, rng=rng(), **options)
+
+    class Wrong:
+        def choose(self, situation, rng):
+            return Choice(17, np.zeros(5))
+
+    with pytest.raises(InvalidInputError, match="chose feature 17, which is not among"):
+        teach(task, Wrong(), learner, rng=rng())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.pop("rounds"), "rounds is missing"),
+        (lambda d: d.update(teachirl_lesson=2), "teachirl_lesson must be 1, got 2"),
+        (lambda d: d.update(status="DONE"), "status must be one of LEARNED"),
+        (lambda d: d.update(rounds=[]), "rounds must not be empty"),
+        (lambda d: d["rounds"][1].update(taught=9), r"rounds\[1\].taught must be an index below 5"),
+        (lambda d: d["rounds"][1].update(risk="high"), r"rounds\[1\].risk must be a number"),
+        (lambda d: d["rounds"][1].update(risk=True), r"rounds\[1\].risk must be a number"),
+        (lambda d: d["rounds"][1].update(scores=[1]), r"rounds\[1\].scores must have 5 entries"),
+        (lambda d: d["policy"].update(chances=[1, 2]), "policy is no policy of the task"),
+        (lambda d: d["policy"].pop("chances", d["policy"].clear()), "policy.chances is missing"),
+        (lambda d: d.update(task={"digest": "0"}), "task.digest is of another task"),
+        (
+            lambda d: d.update(demonstration={"policy": None}),
+            "demonstration.expectations is missing",
+        ),
+    ],
+)
+def test_a_damaged_lesson_is_refused_with_its_place(change, message, tmp_path):
+    task = chain_task()
+    lesson = teach(task, InOrder(), Projection(), rng=rng(), budget=2, tolerance=-1.0)
+    document = json.loads(lesson.to_json())
+    change(document)
+    path = tmp_path / "lesson.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(FileFormatError, match=message):
+        Lesson.load(path, task)
+
+
+def test_what_is_no_json_is_refused(tmp_path):
+    path = tmp_path / "lesson.json"
+    for text in (b"", b"{", b"\xff\xfe", b"[" * 100_000, b"3"):
+        path.write_bytes(text)
+        with pytest.raises(FileFormatError, match=r"lesson\.json"):
+            Lesson.load(path, chain_task())
+
+
+def test_tasks_refuse_what_makes_no_sense():
+    mdp = ti.worlds.chain(5)
+    view = ti.Worldview.select(mdp, ["cell 3"])
+    for options, message in [
+        ({"weights": np.zeros(5)}, "weights must not be all zero"),
+        ({"weights": np.ones(4)}, "weights"),
+        ({"teachable": np.eye(4)}, r"teachable must have shape \(n, 5\)"),
+        ({"teachable": np.full((1, 5), np.nan)}, "teachable must be finite"),
+        ({"costs": [1, 2]}, r"costs must have shape \(5,\)"),
+        ({"costs": [1, 2, 0, 4, 5]}, "costs must be positive"),
+        ({"names": ["a"]}, "names"),
+        ({"required": ["ice"]}, "required: there is no teachable feature 'ice'"),
+        ({"required": [7]}, "required must lie in 0 … 4, got 7"),
+        ({"required": "cell 1"}, "required must be a sequence, got a string"),
+        ({"required": [1, 1]}, "'cell 2' is there twice"),
+        ({"required": [1], "forbidden": ["cell 2"]}, "cannot be required and forbidden"),
+        ({"worldview": np.eye(5)}, "view must be a Worldview"),
+        ({"demonstration": 3}, "demonstration must be"),
+    ]:
+        given = {"weights": WEIGHTS, "worldview": view, "teachable": np.eye(5)} | options
+        with pytest.raises(InvalidInputError, match=message):
+            ti.Task(mdp, **given)
+    named = ti.Task(mdp, WEIGHTS, view, ti.Worldview(np.eye(5)[:2], ["left end", "next"]))
+    assert named.names == ("left end", "next") and named.index("next") == 1
+    plain = ti.Task(mdp, WEIGHTS, view, [[1, 0, 0, 0, 0], [2, 0, 0, 0, 0], [1, 1, 0, 0, 0]])
+    assert plain.names == ("cell 1", "cell 1 (teachable 1)", "2")
