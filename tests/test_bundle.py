@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import teachirl as ti
+from teachirl import blocks as blocks_module
 from teachirl.blocks import Blocks
 from teachirl.bounds import WorstCaseStatus
 from teachirl.bundle import worst_case_by_bundle
@@ -266,7 +267,10 @@ def test_scaling_rows_changes_nothing_without_mismatch():
 
 @pytest.mark.parametrize("slip", [0.0, 0.3])
 @pytest.mark.parametrize("count", [1, 5, 1000])
-def test_block_columns_are_parts_of_the_feature_expectations(count, slip):
+@pytest.mark.parametrize("large", [False, True])
+def test_block_columns_are_parts_of_the_feature_expectations(count, slip, large, monkeypatch):
+    if large:  # as in a world with too many states to factorise
+        monkeypatch.setattr(blocks_module, "DIRECT_LIMIT", 0)
     rng = np.random.default_rng(3)
     start = rng.random(36) * (rng.random(36) < 0.5)
     mdp = ti.worlds.gridworld(6, 2, slip=slip, start=start / start.sum())
