@@ -23,6 +23,7 @@ from .policy import Policy
 from .polytope import Diameter, best_case, diameter, worst_case
 from .risk import BlindSpot, blind_spot, relative_risk, risk_after, teaching_risk
 from .sampling import sample_trajectories
+from .showing import Shown, ShownStatus, best_demonstration
 from .soft import SoftPlan, soft_policy
 from .task import Task
 from .teaching import teach
@@ -54,6 +55,8 @@ __all__ = [
     "Plans",
     "Policy",
     "Round",
+    "Shown",
+    "ShownStatus",
     "SoftPlan",
     "Task",
     "TeachirlError",
@@ -64,6 +67,7 @@ __all__ = [
     "__version__",
     "as_demonstration",
     "best_case",
+    "best_demonstration",
     "best_look",
     "blind_spot",
     "certify",

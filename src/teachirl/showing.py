@@ -1,0 +1,223 @@
+"""What to show her: the demonstration after which the worst learner who matches earns most.
+
+Showing μ guarantees g(Aμ), g(b) = min {⟨w, μ⟩ : μ ∈ M, Aμ = b}, and g is convex, so that the best
+demonstration is at a vertex of AM: a policy that looks best to her under a reward ⟨θ, Aφ⟩ that she
+can express. Which of them is best is a search for θ ∈ R^r: hill climbing, from the θ that proves
+how bad showing an optimal policy is, from what she can express of w, and from random ones. A θ
+costs one MDP solve (`exposing`). What is found is then certified by the exact worst case, and how
+much better anything else could be is bounded by `showing_bounds`.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .checks import Floats
+from .demonstrations import Demonstration
+from .errors import require
+from .exposing import LENGTH, Exposed, Exposer
+from .indistinct import Indistinct, indistinct_directions
+from .mdp import MDP
+from .planning import optimal_policy, worst_policy
+from .policy import Policy
+from .polytope import worst_case
+from .showing_bounds import prove
+from .worldview import Worldview, check_worldview
+
+# A climb ends when its steps, relative to the length of θ, are shorter than this.
+LEAST = 1e-3
+# The first step, and what a step is multiplied by if it does not lead up: climbs are rough, and
+# those that got highest go on in patience. Found by measuring, as all of these.
+ROUGH, PATIENT = (0.5, 0.8), (0.3, 0.95)
+# In more directions than these AM has too many facets to bound them all.
+PROVABLE = 6
+# A step leads up if it gains this share of max R − min R; less may be rounding, without end.
+UP = 1e-9
+# Gains below this share of max R − min R are not told from 0: the worst case is as exact as that.
+EQUAL = 1e-6
+
+
+class ShownStatus(enum.Enum):
+    """How the search for a demonstration ended; the text says what to do about it."""
+
+    OPTIMAL = "no demonstration guarantees more, up to the tolerance"
+    BLIND = "all demonstrations look alike to her: none is better; teach her a feature"
+    OUT_OF_SOLVES = "others may guarantee more, if not more than upper; raise proof_solves"
+    UNPROVED = "others may guarantee more, if not more than upper; raise starts to search further"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A demonstration, and what showing it guarantees.
+
+    Attributes
+    ----------
+    policy : what to show
+    demonstration : the same as an exact Demonstration
+    guaranteed : float, every learner who matches it earns at least this; proved
+    upper : float, no demonstration guarantees more than this; proved, up to what she may miss by
+        rounding: a part in 10⁸ of what she sees. At worst it is max R
+    gain : float, `guaranteed` less what showing an optimal policy guarantees; never negative
+    theta : array [ℓ], proves the guarantee by (★) of `bounds`
+    solves : how many MDPs were solved
+    status : ShownStatus
+    """
+
+    policy: Policy
+    demonstration: Demonstration
+    guaranteed: float
+    upper: float
+    gain: float
+    theta: Floats
+    solves: int
+    status: ShownStatus
+
+    @property
+    def sentence(self) -> str:
+        """What that says, in one sentence."""
+        first = "Show an optimal policy: a"
+        if self.gain > 0.0:
+            first = f"It guarantees {self.gain:.4g} more than showing an optimal policy does: a"
+        return (
+            f"{first} learner who matches earns at least {self.guaranteed:.4g}; "
+            f"no demonstration guarantees more than {self.upper:.4g}."
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def best_demonstration(
+    mdp: MDP,
+    view: Worldview,
+    weights: ArrayLike,
+    *,
+    starts: int = 8,
+    rng: np.random.Generator,
+    tolerance: float = 1e-3,
+    proof_solves: int = 1000,
+    indistinct: Indistinct | None = None,
+) -> Shown:
+    """The policy to show to a learner with this view so that she is guaranteed to earn most.
+
+    Who matches what she sees of an optimal policy may do badly all the same. Another policy may
+    earn less, and look to her like none that is worse: whatever she makes of it, she does at least
+    as well as what she was shown.
+
+    Parameters
+    ----------
+    weights : array [k]
+    starts : from how many places to climb; some 120 MDP solves each
+    rng : draws the places and the steps
+    tolerance : how far above what was found the upper bound may stay, as a fraction of
+        max R − min R
+    proof_solves : about how many MDPs may be solved for the upper bound; with 0 it is max R. A few
+        hundred suffice if she sees up to three independent features that tell policies apart, a few
+        thousand if she sees four; if more than six, none are spent
+    indistinct : `indistinct_directions(mdp)`, if they are known already
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> from teachirl.showing import best_demonstration
+    >>> mdp, rng = ti.worlds.chain(5), np.random.default_rng(0)
+    >>> view = ti.Worldview.select(mdp, ["cell 3"])
+    >>> shown = best_demonstration(mdp, view, [-2, -1, 0, 1, 2], rng=rng)
+    >>> print(f"{shown.guaranteed:.4f} instead of {shown.guaranteed - shown.gain:.4f}")
+    -2.6526 instead of -12.4086
+    >>> shown.policy.actions  # away from the middle
+    array([1, 0, 0, 1, 0])
+    >>> shown.status
+    OPTIMAL
+    """
+    check_worldview(view, mdp)
+    w, shape = mdp.checked_weights(weights), (mdp.n_features,)
+    require(w.shape == shape, f"weights must have shape {shape}, got {w.shape}")
+    require(
+        isinstance(rng, np.random.Generator),
+        f"rng must be a numpy.random.Generator, got {type(rng).__name__}",
+    )
+    require(starts >= 1, f"starts must be at least 1, got {starts!r}")
+    require(proof_solves >= 0, f"proof_solves must not be negative, got {proof_solves!r}")
+    require(0.0 < tolerance < 1.0, f"tolerance must lie between 0 and 1, got {tolerance!r}")
+    best, worst = optimal_policy(mdp, w), worst_policy(mdp, w)
+    span, policy = best.lower - worst.upper, best.policy
+    plain = case = worst_case(mdp, view, w, policy)
+    solves, upper, status = 2 + plain.solves, best.upper, ShownStatus.OPTIMAL
+    if span > 0.0 and upper - plain.lower > tolerance * span:
+        never = indistinct_directions(mdp) if indistinct is None else indistinct
+        basis = view.without(never.basis).basis
+        if len(basis) == 0:
+            upper, status = plain.upper, ShownStatus.BLIND
+        else:
+            exposer = Exposer(mdp, basis, w, span)
+            places = [exposer.coordinates(reward) for reward in (view.matrix.T @ plain.theta, w)]
+            found = _search(exposer, places, starts, rng)
+            stuck = len(basis) > PROVABLE
+            if not stuck and proof_solves > 0:
+                proof = prove(exposer, found, upper / span, 0.5 * tolerance, proof_solves)
+                found, upper, stuck = proof.best, min(upper, proof.upper * span), proof.stuck
+            case = worst_case(mdp, view, w, found.policy)
+            solves += exposer.solves + case.solves
+            if case.lower - plain.lower > EQUAL * span:
+                policy = found.policy
+            else:
+                case = plain
+            if upper - case.lower > tolerance * span:
+                status = ShownStatus.UNPROVED if stuck else ShownStatus.OUT_OF_SOLVES
+    return Shown(
+        policy=policy,
+        demonstration=Demonstration.of_policy(mdp, policy),
+        guaranteed=case.lower,
+        upper=max(upper, case.lower),
+        gain=case.lower - plain.lower,
+        theta=case.theta,
+        solves=solves,
+        status=status,
+    )
+
+
+def _search(
+    exposer: Exposer, places: list[Floats], starts: int, rng: np.random.Generator
+) -> Exposed:
+    """The best that climbing from the places, and from random ones, finds."""
+    rank = len(exposer.basis)
+    if rank == 1:
+        ends = (exposer.expose(np.array([sign])) for sign in (1.0, -1.0))
+        return max(ends, key=lambda end: end.reward)
+    places = [place for place in places if place.any()][:starts]
+    places += list(rng.standard_normal((starts - len(places), rank)))
+    tops = [_climb(exposer, exposer.expose(place), *ROUGH, rng) for place in places]
+    tops.sort(key=lambda top: -top.reward)
+    tops = [_climb(exposer, top, *PATIENT, rng) for top in tops[: (starts + 1) // 2]]
+    found = max(tops, key=lambda top: top.reward)
+    # A longer θ may reach the vertex that this one is near.
+    sharper = exposer.expose(found.theta, 100.0 * LENGTH)
+    return max(found, sharper, key=lambda top: top.reward)
+
+
+def _climb(
+    exposer: Exposer, here: Exposed, step: float, shorter: float, rng: np.random.Generator
+) -> Exposed:
+    """Random steps that are taken if they lead up; then the next is longer, otherwise shorter."""
+    rank = len(here.theta)
+    while step > LEAST:
+        there = exposer.expose(here.theta + step / np.sqrt(rank) * rng.standard_normal(rank))
+        if there.reward > here.reward + UP:
+            here, step = there, min(2.0 * step, 1.0)
+        else:
+            step *= shorter
+    return here
+
+
+__all__ = ["Shown", "ShownStatus", "best_demonstration"]
