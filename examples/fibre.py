@@ -95,9 +95,14 @@ def draw(record: Fibre, folder: Path) -> Path:
     axis.set_xlim(left - 1.2, right + 7.2)
     axis.set_ylim(floor - 1.2, high + 1.0)
     axis.set_aspect("equal")
-    axis.set_xlabel("expectation of feature 1, which she sees")
+    axis.set_xlabel("expectation of feature 1, which she sees", loc="left")
     axis.set_ylabel("expectation of feature 2, which she does not see")
     axis.spines[["top", "right"]].set_visible(False)
+    # The margin with the names, and her world below, are not part of the plane.
+    axis.spines["bottom"].set_bounds(left - 1.2, right + 0.4)
+    axis.spines["left"].set_bounds(low - 0.6, high + 1.0)
+    axis.set_xticks(range(-2, 7, 2))
+    axis.set_yticks(range(-2, 9, 2))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "fibre.png"
     figure.savefig(path, dpi=110)
