@@ -12,6 +12,7 @@ from teachirl.errors import FileFormatError, InvalidInputError
 from teachirl.learners import Adversarial, MinNormPoint, Projection
 from teachirl.lessons import Lesson, LessonStatus
 from teachirl.teachers import Choice
+from teachirl.teachers.tr_greedy import TRGreedy
 from teachirl.teaching import teach
 
 WEIGHTS = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
@@ -281,3 +282,24 @@ def test_tasks_refuse_what_makes_no_sense():
     assert named.names == ("left end", "next") and named.index("next") == 1
     plain = ti.Task(mdp, WEIGHTS, view, [[1, 0, 0, 0, 0], [2, 0, 0, 0, 0], [1, 1, 0, 0, 0]])
     assert plain.names == ("cell 1", "cell 1 (teachable 1)", "2")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_teacher_without_her_notes_chooses_the_same(seed):
+    class Forgets:
+        def choose(self, situation, rng):
+            return TRGreedy().choose(replace(situation, notes={}), rng)
+
+    mdp = ti.worlds.gridworld(6, 1)
+    draw = np.random.default_rng(seed)
+    features = np.vstack([np.eye(36)[:20], np.zeros((1, 36)), draw.normal(size=(6, 36))])
+    view = ti.Worldview(draw.normal(size=(4, 36)))
+    task = ti.Task(mdp, draw.normal(size=36), view, features)
+    options = {"budget": 10, "tolerance": -1.0, "certified": False}
+    one, other = (
+        teach(task, teacher, Projection(), rng=rng(), **options)
+        for teacher in (TRGreedy(), Forgets())
+    )
+    assert one.taught == other.taught
+    for with_notes, without in zip(one.rounds[1:], other.rounds[1:], strict=True):
+        np.testing.assert_allclose(with_notes.scores, without.scores, rtol=1e-9, atol=1e-12)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import time
+from typing import Any
 
 import numpy as np
 
@@ -121,6 +122,7 @@ class _Lecture:
         self.view, self.demonstration = task.worldview, task.demonstration
         self.rounds: list[Round] = []
         self.taught: list[int] = []
+        self.notes: dict[str, Any] = {}
 
     def begin(self, start: Policy | None) -> None:
         self.policy = Policy.uniform(self.task.mdp) if start is None else start
@@ -182,6 +184,7 @@ class _Lecture:
             features_left=most - len(self.taught),
             cost_left=max_cost - self.cost,
             mismatch=self.allowed(),
+            notes=self.notes,
         )
         choice = teacher.choose(situation, rng)
         spent = time.perf_counter() - began

@@ -6,8 +6,8 @@ learns, unless she is given a learner of her own to simulate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,6 +34,8 @@ class Situation:
     features_left : how many features may still be taught
     cost_left : what they may cost in all; ∞ if it does not matter
     mismatch : ε, up to which learners are taken to match
+    notes : the teacher's own, kept from one round of a lesson to the next, to save work; without
+        them she must choose the same
     """
 
     task: Task
@@ -45,6 +47,7 @@ class Situation:
     features_left: int
     cost_left: float
     mismatch: float
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,26 @@
+"""The teacher who leaves it to chance: what any other has to beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..checks import frozen
+from .teacher import Choice, Situation
+
+
+@dataclass(frozen=True)
+class Random:
+    """Teaches any of the candidates, each as likely as the others.
+
+    >>> import numpy as np, teachirl as ti
+    >>> from teachirl.teachers.random import Random
+    >>> Random()
+    Random()
+    """
+
+    def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        scores = np.full(len(situation.task.teachable), np.nan)
+        scores[situation.candidates] = 0.0
+        return Choice(int(rng.choice(situation.candidates)), frozen(scores))
