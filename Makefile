@@ -24,6 +24,7 @@ bench: $(PEERS)
 	$(BIN)/python benchmarks/planning.py
 	$(BIN)/python benchmarks/risk.py
 	$(BIN)/python benchmarks/worst_case.py
+	$(BIN)/python benchmarks/learners.py
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

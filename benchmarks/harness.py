@@ -8,6 +8,7 @@ to the rest, and is stopped after a time limit. Building its model is not timed.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import gc
 import importlib.metadata
@@ -21,7 +22,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 Solve = Callable[[float], Any]  # a stopping epsilon -> an answer, as an array or a list of numbers
 Prepare = Callable[[Any], Solve]  # a case -> Solve; must be importable, it runs in another process
 ErrorOf = Callable[[NDArray[Any]], float]  # an answer -> its distance to the reference
+StepsOf = Callable[[NDArray[Any]], int | None]  # an answer -> the steps it took, if it says so
 
 _SPAWN = multiprocessing.get_context("spawn")
 
@@ -71,6 +73,11 @@ class Score:
     runs: int = 0
     note: str = ""
     over_limit: bool = False
+    steps: int | None = None
+
+    def reached(self, accuracy: float) -> bool:
+        """Whether there is an answer that counts."""
+        return self.seconds is not None and self.error is not None and self.error <= accuracy
 
 
 class NoAnswerError(Exception):
@@ -82,10 +89,13 @@ class TimeLimitError(NoAnswerError):
 
 
 class Contestant:
-    """A name, and a process that prepares and solves cases on request."""
+    """A name, and a process that prepares and solves cases on request.
 
-    def __init__(self, name: str, prepare: Prepare) -> None:
-        self.name = name
+    `tightenings` is how often its epsilon is divided by 10 at most, if not as the rules say.
+    """
+
+    def __init__(self, name: str, prepare: Prepare, tightenings: int | None = None) -> None:
+        self.name, self.tightenings = name, tightenings
         self._prepare = prepare
         self._process: Any = None
         self._pipe: Connection | None = None
@@ -190,6 +200,7 @@ def race(
     error_of: ErrorOf,
     rules: Rules,
     skip: Mapping[str, str] | None = None,
+    steps_of: StepsOf | None = None,
 ) -> list[Score]:
     """Tune each contestant to the accuracy, then let those that run take turns.
 
@@ -197,6 +208,7 @@ def race(
     ----------
     case : what their `prepare` gets
     skip : why a contestant of that name is not tried at all
+    steps_of : where an answer says how many steps it took
     """
     scores: dict[str, Score] = {}
     for contestant in contestants:
@@ -206,7 +218,7 @@ def race(
             continue
         try:
             contestant.prepare(case, 4 * rules.seconds_limit)
-            scores[contestant.name] = _tune(contestant, error_of, rules)
+            scores[contestant.name] = _tune(contestant, error_of, rules, steps_of)
         except NoAnswerError as error:
             scores[contestant.name] = _without_time(contestant.name, error)
     spent = {name: score.seconds or 0.0 for name, score in scores.items()}
@@ -227,12 +239,15 @@ def race(
     return [scores[contestant.name] for contestant in contestants]
 
 
-def _tune(contestant: Contestant, error_of: ErrorOf, rules: Rules) -> Score:
-    epsilon = rules.accuracy
-    for _ in range(rules.tightenings + 1):
+def _tune(
+    contestant: Contestant, error_of: ErrorOf, rules: Rules, steps_of: StepsOf | None
+) -> Score:
+    epsilon, own = rules.accuracy, contestant.tightenings
+    for _ in range((rules.tightenings if own is None else own) + 1):
         seconds, runs, answer = contestant.solve(epsilon, 0.0, rules.seconds_limit)
-        score = Score(contestant.name, seconds, error_of(answer), epsilon, runs)
-        if score.error is not None and score.error <= rules.accuracy:
+        steps = None if steps_of is None else steps_of(answer)
+        score = Score(contestant.name, seconds, error_of(answer), epsilon, runs, steps=steps)
+        if score.reached(rules.accuracy):
             break
         epsilon /= 10.0
     return score
@@ -241,11 +256,10 @@ def _tune(contestant: Contestant, error_of: ErrorOf, rules: Rules) -> Score:
 def _turn(contestant: Contestant, score: Score, error_of: ErrorOf, rules: Rules) -> Score:
     assert score.seconds is not None and score.epsilon is not None and score.error is not None
     seconds, runs, answer = contestant.solve(score.epsilon, rules.turn, rules.seconds_limit)
-    return Score(
-        contestant.name,
+    return replace(
+        score,
         seconds=min(score.seconds, seconds),
         error=max(score.error, error_of(answer)),
-        epsilon=score.epsilon,
         runs=score.runs + runs,
     )
 
@@ -271,9 +285,8 @@ def duration(seconds: float) -> str:
 
 def ratio(score: Score, ours: Score, rules: Rules) -> float | None:
     """How many times ours; none unless both are accurate."""
-    for one in (score, ours):
-        if one.seconds is None or one.error is None or one.error > rules.accuracy:
-            return None
+    if not (score.reached(rules.accuracy) and ours.reached(rules.accuracy)):
+        return None
     return score.seconds / ours.seconds  # type: ignore[operator]  # neither is None here
 
 
@@ -318,6 +331,57 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]
     temporary = path.with_name(path.name + ".part")
     temporary.write_text(buffer.getvalue(), encoding="utf-8")
     os.replace(temporary, path)
+
+
+SCORE_HEADER = "contestant", "seconds", "ratio", "error", "epsilon", "runs", "note"
+
+
+def score_row(score: Score, ours: Score, rules: Rules, per: int = 1) -> list[object]:
+    """A score for `write_csv`, under SCORE_HEADER; times are divided by `per`."""
+    return [
+        score.contestant,
+        None if score.seconds is None else score.seconds / per,
+        ratio(score, ours, rules),
+        score.error,
+        score.epsilon,
+        score.runs,
+        score.note,
+    ]
+
+
+def standard_parser(
+    description: str, groups: Sequence[str], limit: float = 60.0
+) -> argparse.ArgumentParser:
+    """What every benchmark can be told on the command line; for `parsed`."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help="small cases, fewer turns")
+    parser.add_argument("--cases", help=f"comma-separated, of: {', '.join(groups)}")
+    parser.add_argument(
+        "--seconds-limit", type=float, default=limit, help=f"for one run ({limit:g})"
+    )
+    parser.add_argument("--csv", type=Path, help="also write all scores to this file")
+    return parser
+
+
+def parsed(
+    parser: argparse.ArgumentParser,
+    groups: Sequence[str],
+    quick: Sequence[str],
+    arguments: Sequence[str] | None,
+) -> argparse.Namespace:
+    """The checked options; `chosen` are the groups of --cases, or `quick`, or all."""
+    options = parser.parse_args(arguments)
+    options.chosen = (
+        options.cases.split(",") if options.cases else list(quick if options.quick else groups)
+    )
+    unknown = sorted(set(options.chosen) - set(groups))
+    if unknown:
+        parser.error(f"--cases: there is no {', '.join(unknown)}; there are {', '.join(groups)}")
+    if not options.seconds_limit > 0:
+        parser.error(f"--seconds-limit must be positive, got {options.seconds_limit:g}")
+    if options.csv is not None and not options.csv.parent.is_dir():
+        parser.error(f"--csv: there is no folder {options.csv.parent}")
+    return options
 
 
 def machine(packages: Sequence[str]) -> str:
@@ -369,3 +433,37 @@ class Progress:
         if self._shown:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
+
+
+class Run:
+    """A whole run: stops its contestants at the end, and if interrupted keeps what was measured.
+
+    Attributes
+    ----------
+    progress : Progress
+    status : what the script exits with
+    """
+
+    def __init__(self, expected: Sequence[float]) -> None:
+        self.progress, self.status = Progress(expected), 0
+        self._field: list[Contestant] = []
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        self.stop()
+        self.progress.close()
+        if kind is KeyboardInterrupt:
+            self.status = 130
+        return kind is KeyboardInterrupt
+
+    def field(self, contestants: Iterable[Contestant]) -> list[Contestant]:
+        """The contestants from now on; those before are stopped."""
+        self.stop()
+        self._field = list(contestants)
+        return self._field
+
+    def stop(self) -> None:
+        for contestant in self._field:
+            contestant.stop()

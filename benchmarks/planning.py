@@ -8,13 +8,11 @@ be below 1e-10 by its Bellman residual, in numpy; `README.md` beside this file s
 
 from __future__ import annotations
 
-import argparse
 import functools
 import gc
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,16 +21,21 @@ from numpy.typing import NDArray
 import peers
 import teachirl as ti
 from harness import (
+    SCORE_HEADER,
     Contestant,
     Prepare,
     Progress,
     Rules,
+    Run,
     Score,
     cell,
     in_fresh_process,
     machine,
+    parsed,
     race,
     ratio,
+    score_row,
+    standard_parser,
     table,
     times,
     write_csv,
@@ -292,92 +295,53 @@ def memory_report(memory: dict[str, int]) -> str:
     )
 
 
-CSV_HEADER = "table", "case", "contestant", "seconds", "ratio", "error", "epsilon", "runs", "note"
-
-
 def csv_rows(scores: dict[Case, list[Score]], rules: Rules) -> list[list[object]]:
     return [
         [
             "batched" if case.batch else "single",
             case.title,
-            score.contestant,
-            None if score.seconds is None else score.seconds / max(case.batch, 1),
-            ratio(score, line[0], rules),
-            score.error,
-            score.epsilon,
-            score.runs,
-            score.note,
+            *score_row(score, line[0], rules, per=max(case.batch, 1)),
         ]
         for case, line in scores.items()
         for score in line
     ]
 
 
-def parsed(arguments: list[str] | None) -> argparse.Namespace:
-    groups = [*dict.fromkeys(case.group for case in all_cases()), "memory"]
-    parser = argparse.ArgumentParser(
-        description="Planning against QuantEcon, mdpsolver, numpy, Storm."
-    )
-    parser.add_argument("--quick", action="store_true", help="small cases, fewer turns")
-    parser.add_argument("--cases", help=f"comma-separated, of: {', '.join(groups)}")
-    parser.add_argument("--seconds-limit", type=float, default=60.0, help="for one run (60)")
-    parser.add_argument("--csv", type=Path, help="also write all scores to this file")
-    options = parser.parse_args(arguments)
-    quick = [g for g in groups if g in ("grid20", "garnet1000", "taxi", "batch")]
-    chosen = options.cases.split(",") if options.cases else quick if options.quick else groups
-    unknown = sorted(set(chosen) - set(groups))
-    if unknown:
-        parser.error(f"--cases: there is no {', '.join(unknown)}; there are {', '.join(groups)}")
-    if not options.seconds_limit > 0:
-        parser.error(f"--seconds-limit must be positive, got {options.seconds_limit:g}")
-    if options.csv is not None and not options.csv.parent.is_dir():
-        parser.error(f"--csv: there is no folder {options.csv.parent}")
-    options.chosen = chosen
-    return options
-
-
 def main(arguments: list[str] | None = None) -> int:
-    options = parsed(arguments)
+    groups = [*dict.fromkeys(case.group for case in all_cases()), "memory"]
+    parser = standard_parser("Planning against QuantEcon, mdpsolver, numpy, Storm.", groups)
+    options = parsed(parser, groups, ["grid20", "garnet1000", "taxi", "batch"], arguments)
     about_machine = machine(PACKAGES)
     rules = Rules(seconds_limit=options.seconds_limit, rounds=5 if options.quick else 12)
     cases = [case for case in all_cases() if case.group in options.chosen]
     with_memory = "memory" in options.chosen
-    progress = Progress([case.expected_seconds for case in cases] + [15.0] * with_memory)
     single: dict[Case, list[Score]] = {}
     batched: dict[Case, list[Score]] = {}
     memory: dict[str, int] | None = None
-    status = 0
-    contestants: list[Contestant] = []
-    try:
-        for prepares, scores in ((SINGLE, single), (BATCHED, batched)):
-            chosen = [case for case in cases if bool(case.batch) == (scores is batched)]
-            field = [Contestant(name, prepare) for name, prepare in prepares.items()]
-            contestants += field
-            run_cases(chosen, field, rules, progress, scores)
-            for contestant in field:
-                contestant.stop()
-        if with_memory:
-            progress.step("memory")
-            memory = in_fresh_process(memory_of_a_million_states)
-    except KeyboardInterrupt:
-        status = 130  # what was measured so far is still printed, here and below
-    except UnprovedError as error:
-        status = 1
-        print(error, file=sys.stderr)
-    except OSError as error:
-        status = 1
-        print(f"memory could not be measured: {error}", file=sys.stderr)
-    finally:
-        for contestant in contestants:
-            contestant.stop()
-        progress.close()
+    with Run([case.expected_seconds for case in cases] + [15.0] * with_memory) as run:
+        try:
+            for prepares, scores in ((SINGLE, single), (BATCHED, batched)):
+                chosen = [case for case in cases if bool(case.batch) == (scores is batched)]
+                field = run.field(Contestant(*entry) for entry in prepares.items())
+                run_cases(chosen, field, rules, run.progress, scores)
+            run.stop()
+            if with_memory:
+                run.progress.step("memory")
+                memory = in_fresh_process(memory_of_a_million_states)
+        except UnprovedError as error:
+            run.status = 1
+            print(error, file=sys.stderr)
+        except OSError as error:
+            run.status = 1
+            print(f"memory could not be measured: {error}", file=sys.stderr)
     reports = [single_report(single, rules)] if single else []
     reports += [batched_report(batched, rules)] if batched else []
     reports += [memory_report(memory)] if memory else []
     if options.csv is not None:
-        write_csv(options.csv, CSV_HEADER, csv_rows(single | batched, rules))
+        header = ["table", "case", *SCORE_HEADER]
+        write_csv(options.csv, header, csv_rows(single | batched, rules))
     print("\n\n".join([*reports, about_machine]))
-    return status
+    return run.status
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ The large case runs against the memory: 10⁵ candidates of 10⁴ numbers, in si
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import functools
 import os
@@ -21,7 +20,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,13 +29,15 @@ from numpy.typing import NDArray
 
 from harness import (
     Contestant,
-    Progress,
     Rules,
+    Run,
     Score,
     duration,
     in_fresh_process,
     machine,
+    parsed,
     race,
+    standard_parser,
     table,
     write_csv,
 )
@@ -294,57 +294,39 @@ def large_times(case: Case, rounds: int) -> dict[str, float]:
     return best
 
 
-def parsed(arguments: list[str] | None) -> argparse.Namespace:
-    names = [case.name for case in [*CASES, LARGE]]
-    parser = argparse.ArgumentParser(description="Scoring candidates by teaching risk.")
-    parser.add_argument("--quick", action="store_true", help="the small case, fewer turns")
-    parser.add_argument("--cases", help=f"comma-separated, of: {', '.join(names)}")
-    parser.add_argument("--csv", type=Path, help="also write all scores to this file")
-    options = parser.parse_args(arguments)
-    options.chosen = (
-        options.cases.split(",") if options.cases else names[: 1 if options.quick else 3]
-    )
-    unknown = sorted(set(options.chosen) - set(names))
-    if unknown:
-        parser.error(f"--cases: there is no {', '.join(unknown)}; there are {', '.join(names)}")
-    return options
-
-
 def main(arguments: list[str] | None = None) -> int:
-    options = parsed(arguments)
-    rules = Rules(accuracy=1e-10, tightenings=0, rounds=5 if options.quick else 15)
+    names = [case.name for case in [*CASES, LARGE]]
+    parser = standard_parser("Scoring candidates by teaching risk.", names)
+    options = parsed(parser, names, names[:1], arguments)
+    rules = Rules(
+        accuracy=1e-10,
+        tightenings=0,
+        seconds_limit=options.seconds_limit,
+        rounds=5 if options.quick else 15,
+    )
     cases = [case for case in CASES if case.name in options.chosen]
     with_large = LARGE.name in options.chosen
-    progress = Progress([30.0] * len(cases) + [120.0] * with_large)
-    contestants = [Contestant(entry.name, entry.prepare) for entry in FIELD]
     reports: list[str] = []
     lines: list[list[object]] = []
-    status = 0
-    try:
+    with Run([30.0] * len(cases) + [120.0] * with_large) as run:
+        contestants = run.field(Contestant(entry.name, entry.prepare) for entry in FIELD)
         for case in cases:
-            progress.step(case.title)
+            run.progress.step(case.title)
             scores = race(contestants, case, functools.partial(error_of, reference(case)), rules)
             reports.append(report(case, scores, rules))
             lines += [
                 [case.title, e.name, e.seconds_a_round(case, s), s.error, s.runs, s.note]
                 for e, s in zip(FIELD, scores, strict=True)
             ]
-        for contestant in contestants:
-            contestant.stop()
+        run.stop()
         if with_large:
-            progress.step(LARGE.title)
+            run.progress.step(LARGE.title)
             reports.append(large_report(LARGE, rules.rounds))
-    except KeyboardInterrupt:
-        status = 130  # what was measured so far is still printed
-    finally:
-        for contestant in contestants:
-            contestant.stop()
-        progress.close()
     print("\n\n".join([*reports, machine(PACKAGES)]))
     if options.csv is not None:
         header = "case", "contestant", "seconds a round", "error", "runs", "note"
         write_csv(options.csv, header, lines)
-    return status
+    return run.status
 
 
 if __name__ == "__main__":

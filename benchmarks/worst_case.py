@@ -9,28 +9,31 @@ that is more. An answer counts at 1e-4.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 import teachirl as ti
 from harness import (
+    SCORE_HEADER,
     Contestant,
     Prepare,
     Progress,
     Rules,
+    Run,
     Score,
     cell,
     machine,
+    parsed,
     race,
     ratio,
+    score_row,
+    standard_parser,
     table,
     write_csv,
 )
@@ -192,48 +195,18 @@ def plans_report(scores: dict[Case, list[Score]], rules: Rules) -> str:
     )
 
 
-CSV_HEADER = "case", "contestant", "seconds", "ratio", "error", "epsilon", "runs", "note"
-
-
 def csv_rows(scores: dict[Case, list[Score]], rules: Rules) -> list[list[object]]:
     return [
-        [
-            case.title,
-            score.contestant,
-            score.seconds,
-            ratio(score, line[0], rules),
-            score.error,
-            score.epsilon,
-            score.runs,
-            score.note,
-        ]
+        [case.title, *score_row(score, line[0], rules)]
         for case, line in scores.items()
         for score in line
     ]
 
 
-def parsed(arguments: list[str] | None) -> argparse.Namespace:
-    groups = list(dict.fromkeys(case.group for case in all_cases()))
-    parser = argparse.ArgumentParser(description="The exact worst case against HiGHS.")
-    parser.add_argument("--quick", action="store_true", help="the smallest grid, fewer turns")
-    parser.add_argument("--cases", help=f"comma-separated, of: {', '.join(groups)}")
-    parser.add_argument("--seconds-limit", type=float, default=60.0, help="for one run (60)")
-    parser.add_argument("--csv", type=Path, help="also write all scores to this file")
-    options = parser.parse_args(arguments)
-    chosen = options.cases.split(",") if options.cases else groups[: 1 if options.quick else None]
-    unknown = sorted(set(chosen) - set(groups))
-    if unknown:
-        parser.error(f"--cases: there is no {', '.join(unknown)}; there are {', '.join(groups)}")
-    if not options.seconds_limit > 0:
-        parser.error(f"--seconds-limit must be positive, got {options.seconds_limit:g}")
-    if options.csv is not None and not options.csv.parent.is_dir():
-        parser.error(f"--csv: there is no folder {options.csv.parent}")
-    options.chosen = chosen
-    return options
-
-
 def main(arguments: list[str] | None = None) -> int:
-    options = parsed(arguments)
+    groups = list(dict.fromkeys(case.group for case in all_cases()))
+    parser = standard_parser("The exact worst case against HiGHS.", groups)
+    options = parsed(parser, groups, groups[:1], arguments)
     rules = Rules(
         accuracy=ACCURACY,
         tightenings=1,
@@ -242,25 +215,13 @@ def main(arguments: list[str] | None = None) -> int:
         budget=2.0,
     )
     cases = [case for case in all_cases() if case.group in options.chosen]
-    progress = Progress([case.expected_seconds for case in cases])
     programs: dict[Case, list[Score]] = {}
     plans: dict[Case, list[Score]] = {}
-    status = 0
-    contestants: list[Contestant] = []
-    try:
+    with Run([case.expected_seconds for case in cases]) as run:
         for prepares, scores in ((PROGRAMS, programs), (PLANS, plans)):
             chosen = [case for case in cases if (case.size == 1000) == (scores is plans)]
-            field = [Contestant(name, prepare) for name, prepare in prepares.items()]
-            contestants += field
-            run_cases(chosen, field, rules, progress, scores)
-            for contestant in field:
-                contestant.stop()
-    except KeyboardInterrupt:
-        status = 130  # what was measured so far is still printed
-    finally:
-        for contestant in contestants:
-            contestant.stop()
-        progress.close()
+            field = run.field(Contestant(*entry) for entry in prepares.items())
+            run_cases(chosen, field, rules, run.progress, scores)
     reports = [
         report(scores, rules)
         for report, scores in ((programs_report, programs), (plans_report, plans))
@@ -268,8 +229,9 @@ def main(arguments: list[str] | None = None) -> int:
     ]
     print("\n\n".join([*reports, machine(PACKAGES)]))
     if options.csv is not None:
-        write_csv(options.csv, CSV_HEADER, csv_rows(programs, rules) + csv_rows(plans, rules))
-    return status
+        rows = csv_rows(programs, rules) + csv_rows(plans, rules)
+        write_csv(options.csv, ["case", *SCORE_HEADER], rows)
+    return run.status
 
 
 if __name__ == "__main__":
