@@ -9,7 +9,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/planning.md", "docs/risk.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/learners.md", "docs/planning.md", "docs/risk.md"]
+)
 def test_examples_run(page):
     text = (ROOT / page).read_text(encoding="utf-8").replace("```", "")
     test = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)

@@ -18,7 +18,6 @@ The bounds in between steer; what is returned is proved at the end, as in `progr
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from dataclasses import replace
@@ -144,7 +143,8 @@ class Sight:
 
     def wider(self, direction: Floats) -> Sight:
         """With one more coordinate, along a unit vector [k] orthogonal to the rest; for ε = 0."""
-        other = copy.copy(self)
+        other = object.__new__(Sight)
+        other.view, other.mismatch, other.reach = self.view, 0.0, self.reach
         other.basis = np.vstack([self.basis, direction])
         return other
 
@@ -195,7 +195,7 @@ class Search:
 
     def prepare(self) -> None:
         """The best policy and the worst, and the first columns."""
-        mdp, sight, w, target, policy = self.mdp, self.sight, self.w, self.target, self.policy
+        sight, w, target, policy = self.sight, self.w, self.target, self.policy
         best = self._plan(-w, 1e-6)
         self.guess = None
         worst = self._plan(w, 1e-6)

@@ -61,6 +61,7 @@ class Master:
         new = slice(first, self.count)
         self._columns[new], self._cost[new], self._owner[new] = columns, cost, owner
         self._source[new], self._share[new], self._inside[new] = source, 0.0, False
+        self._reduced[new] = cost - columns @ self.theta
         without = first + np.flatnonzero(self._base[owner] < 0)
         self._base[self._owner[without]] = without
         self._share[without], self._inside[without] = 1.0, True
@@ -88,34 +89,20 @@ class Master:
         self.pivots += done
         return float(value)
 
-    @property
-    def blocks(self) -> int:
-        return len(self._base)
-
-    def table(self) -> tuple[Floats, Floats, Ints, Ints]:
-        """All columns [N, n], their costs, blocks and sources [N]; not copies."""
-        n = self.count
-        return self._columns[:n], self._cost[:n], self._owner[:n], self._source[:n]
-
-    def excess(self) -> Floats:
-        """How much dearer each column is at theta than those of its block in use; 0 for these."""
-        n = self.count
-        excess = self._reduced[:n] - self._reduced[self._base[self._owner[:n]]]
-        excess[self._inside[:n]] = 0.0
-        return np.asarray(excess)
-
     def widened(self, coordinate: Floats) -> Master:
         """A copy with one more entry in each column, `coordinate` [sources, blocks], and its λ."""
         n, size = self.count, len(self.residual) + 1
-        other = Master(size, len(self._base), self.limit)
-        other.count = n
+        other = object.__new__(Master)
+        other.limit, other.count, other.pivots = self.limit, n, 0
+        other.residual, other.theta = np.zeros(size), np.zeros(size)
         other._columns = np.empty((n, size))
         other._columns[:, :-1] = self._columns[:n]
         other._columns[:, -1] = coordinate[self._source[:n], self._owner[:n]]
         for name in _ARRAYS[1:]:
             setattr(other, name, getattr(self, name)[:n].copy())
-        other._base[:] = self._base
+        other._base, other._free = self._base.copy(), np.zeros(size + 1, np.int64)
         other._free[: self._m] = self._free[: self._m]
+        other._q, other._R = np.zeros((size + 1, size)), np.zeros((size + 1, size + 1))
         other._m = rebuild(
             Pool(other._columns, other._cost, other._owner),
             Support(other._share, other._inside, other._base, other._free, other._q, other._R),

@@ -160,7 +160,8 @@ class _Lecture:
             return None
         shown = float(task.weights @ self.demonstration.expectations)
         earned = float(task.weights @ feature_expectations(task.mdp, self.policy))
-        if abs(earned - shown) <= tolerance * (task.best.value - task.worst.value):
+        allowed = tolerance * (task.best.value - task.worst.value)
+        if tolerance >= 0.0 and abs(earned - shown) <= max(allowed, 0.0):
             return LessonStatus.LEARNED
         if until is not None and last.guaranteed >= until:
             return LessonStatus.GUARANTEED

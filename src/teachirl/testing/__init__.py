@@ -1,7 +1,7 @@
 """For tests, yours and ours: contracts to check a class of yours by, and Hypothesis strategies.
 
 from hypothesis import given
-from teachirl.testing import check_learner, check_mdp, mdps
+from teachirl.testing import check_learner, check_mdp, check_teacher, mdps
 
 @given(mdps())
 def test_my_wrapper(mdp):
@@ -9,6 +9,9 @@ def test_my_wrapper(mdp):
 
 def test_my_learner():
     check_learner(MyLearner())
+
+def test_my_teacher():
+    check_teacher(MyTeacher())
 """
 
 from importlib.util import find_spec
@@ -21,11 +24,13 @@ if find_spec("hypothesis") is None:
 from .learner import check_learner
 from .mdp import check_mdp, check_same
 from .strategies import mdps, policies, weights, worldviews
+from .teacher import check_teacher
 
 __all__ = [
     "check_learner",
     "check_mdp",
     "check_same",
+    "check_teacher",
     "mdps",
     "policies",
     "weights",

@@ -1,0 +1,306 @@
+"""Which feature lifts the guarantee most? The candidates race, and few of them run far.
+
+After a feature f the learner has the worldview A ⊕ f, and what is guaranteed is her worst case,
+
+    g_f = min ⟨w, μ⟩  over  μ ∈ M with ‖(A ⊕ f)(μ − μ_T)‖ ≤ ε,
+
+one linear or cone program a candidate. Most of them need not be solved: each candidate has bounds
+on g_f, at first loose ones, and the one that could be best has its bounds tightened, again and
+again, until what one candidate is proved to reach is out of the others' reach. So the choice is
+that of exhaustive search, where candidates whose g_f differ by at most `tolerance` of max R − min R
+tie and the first of them is taken.
+
+At ε = 0 all candidates share the plans of one pool (`contenders`), and most are beaten without an
+MDP solve of their own. At ε > 0 each worst case that is solved has a witness, who bounds those of
+others: where he matches in their view too, or would if mixed with the demonstration.
+
+If no policy matches the demonstration, nothing is guaranteed: g_f then counts as min R.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .bounds import WorstCaseBounds, WorstCaseStatus, check_limits, checked_case
+from .bundle import ROUNDING
+from .checks import Floats, as_floats, at, frozen
+from .contenders import Contender, Present
+from .demonstrations import Demonstration, as_demonstration
+from .errors import require
+from .mdp import MDP
+from .planning import optimal_policy, worst_policy
+from .policy import Policy
+from .polytope import worst_case
+from .worldview import Worldview
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+# Bounds are closed to this share of what makes a tie, so that what ties is seen to tie.
+CLOSE = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Raced:
+    """What is guaranteed after each candidate, as far as it had to be known.
+
+    Attributes
+    ----------
+    best : index of the best candidate: the one that gains most, or most per cost if there are costs
+    single : index of the candidate that gains most, whatever it costs
+    lower, upper : arrays [n], bounds on the reward that is guaranteed after each candidate, valid
+        up to rounding: close for `best` and `single`, for the others as they were once beaten
+    idle : bool array [n], which of them change nothing in her view
+    present : the reward that is guaranteed as things stand
+    tie : gains that differ by at most this count as equal
+    matchable : False if no policy matches the demonstration even now: nothing is guaranteed
+    weighed : how often a candidate's bounds were tightened
+    solves : how many MDPs were solved
+    """
+
+    best: int
+    single: int
+    lower: Floats
+    upper: Floats
+    idle: Mask
+    present: float
+    tie: float
+    matchable: bool
+    weighed: int
+    solves: int
+
+
+def race(
+    mdp: MDP,
+    view: Worldview,
+    weights: ArrayLike,
+    demonstration: Demonstration | Policy,
+    candidates: ArrayLike,
+    mismatch: float = 0.0,
+    *,
+    costs: ArrayLike | None = None,
+    tolerance: float = 1e-6,
+) -> Raced:
+    """Which of the candidates guarantees most if it is taught next.
+
+    Parameters
+    ----------
+    weights : array [k]
+    demonstration : what she is shown, or the policy that she is shown
+    candidates : array [n, k], at least one
+    mismatch : ε, up to which learners are taken to match
+    costs : array [n], positive: what counts is then the gain per cost
+    tolerance : gains that differ by at most this fraction of max R − min R tie; of gains per cost,
+        in units of the smallest cost
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> from teachirl.race import race
+    >>> mdp, weights = ti.worlds.chain(5), [-2, -1, 0, 1, 2]
+    >>> view = ti.Worldview.select(mdp, ["cell 1"])
+    >>> raced = race(mdp, view, weights, ti.optimal_policy(mdp, weights).policy, np.eye(5))
+    >>> raced.best, round(raced.present, 3), round(float(raced.lower[2]), 3)
+    (2, -4.187, 12.409)
+    """
+    shown = as_demonstration(mdp, demonstration)
+    w, _ = checked_case(mdp, view, weights, shown.expectations, mismatch)
+    check_limits(tolerance, 1.0)
+    features = as_floats("candidates", candidates)
+    n, k = len(features), mdp.n_features
+    require(
+        features.ndim == 2 and features.shape[1] == k and n > 0,
+        f"candidates must have shape (n, {k}) with n at least 1, got {features.shape}",
+    )
+    bad = np.argwhere(~np.isfinite(features))
+    require(len(bad) == 0, f"candidates must be finite, got {at(features, bad)}")
+    worth = None
+    if costs is not None:
+        values = as_floats("costs", costs)
+        require(values.shape == (n,), f"costs must have shape ({n},), got {values.shape}")
+        bad = np.argwhere(~(values > 0.0) | ~np.isfinite(values))
+        require(len(bad) == 0, f"costs must be positive and finite, got {at(values, bad)}")
+        worth = values.min() / values
+    run: _Race
+    if mismatch:
+        run = _Separate(mdp, view, w, shown, features, float(mismatch), tolerance)
+    else:
+        run = _Together(mdp, view, w, shown, features, tolerance)
+    single = best = run.winner(np.ones(n))
+    if worth is not None:
+        best = run.winner(worth)
+    return Raced(
+        best=best,
+        single=single,
+        lower=frozen(np.minimum(run.lower, run.upper) + run.earned),
+        upper=frozen(run.upper + run.earned),
+        idle=frozen(run.idle),
+        present=run.present + run.earned,
+        tie=run.tie,
+        matchable=run.matchable,
+        weighed=run.weighed,
+        solves=run.solves,
+    )
+
+
+class _Race:
+    """Bounds on what each candidate guarantees, and which of them is best.
+
+    Rewards are counted from the demonstration's, `earned`.
+    """
+
+    def __init__(
+        self, n: int, earned: float, least: float, most: float, tie: float, policy: Policy | None
+    ) -> None:
+        """What policies can earn, what counts as equal, and the policy that is shown exactly."""
+        self.earned, self.least, self.tie = earned, least, tie
+        self.surely = policy is not None  # matched, by that policy
+        self.lower, self.upper = np.full(n, least), np.full(n, most)
+        self.settled = np.zeros(n, dtype=bool)
+        self.present, self.matchable = least, True
+        self.weighed = self.solves = 0
+
+    def winner(self, worth: Floats) -> int:
+        """The first of those whose gain times worth, [n] in (0, 1], ties with the largest."""
+        while True:
+            low, high = ((bound - self.present) * worth for bound in (self.lower, self.upper))
+            proved = float(low.max())
+            going = ~self.settled & (high >= proved - self.tie)
+            # Whoever surely ties with the best can lose to an earlier one alone.
+            sure = np.flatnonzero(low >= high.max() - self.tie)
+            if len(sure):
+                going[sure[0] + 1 :] = False
+            if not going.any():
+                return int(np.argmax(low >= proved - self.tie))
+            high[~going] = -np.inf
+            first = int(np.argmax(high))
+            high[first] = -np.inf
+            bar = max(float(high.max()), proved) - self.tie
+            self.weighed += 1
+            self.tighten(first, self.present + bar / worth[first])
+
+    def tighten(self, candidate: int, bar: float) -> None:
+        """Settle a candidate, or bring its upper bound below the bar: others are then ahead."""
+        raise NotImplementedError
+
+    def begin(self, lower: float, upper: float, matchable: bool, idle: Mask) -> None:
+        """What the present worst case says of all candidates; those that are idle change nothing.
+
+        If the demonstration is not surely matched, one more row may leave nobody who matches it.
+        """
+        self.matchable, self.idle = matchable, idle
+        if not matchable:
+            self.upper[:] = self.lower
+            self.settled[:] = True
+            return
+        self.present = lower
+        self.lower[idle | self.surely] = lower
+        self.upper[idle] = np.minimum(upper, self.upper[idle])
+        self.settled[idle] = True
+
+    def settle(self, candidate: int, lower: float, upper: float, matchable: bool) -> None:
+        self.settled[candidate] = True
+        if matchable:
+            self.lower[candidate] = max(lower, self.lower[candidate])
+            self.upper[candidate] = min(upper, self.upper[candidate])
+        else:
+            self.lower[candidate] = self.upper[candidate] = self.least
+
+
+class _Together(_Race):
+    """ε = 0: on one pool."""
+
+    def __init__(
+        self,
+        mdp: MDP,
+        view: Worldview,
+        w: Floats,
+        shown: Demonstration,
+        features: Floats,
+        tolerance: float,
+    ) -> None:
+        policy = shown.policy if shown.error == 0.0 else None
+        now = Present(mdp, view, w, shown.expectations, policy, features, CLOSE * tolerance)
+        now.settle()
+        least, most = now.lowest - now.earned, now.highest - now.earned
+        super().__init__(len(features), now.earned, least, most, now.asked / CLOSE, policy)
+        self.now, self.solves = now, now.solves
+        idle: Mask = np.all(now.pool.directions == 0.0, axis=1)
+        self.begin(now.lower, now.upper, self.surely or now.matchable, idle)
+        self._bound()
+
+    def tighten(self, candidate: int, bar: float) -> None:
+        contender = Contender(self.now, candidate)
+        close = contender.settle(bar)
+        self.solves += contender.solves
+        self._bound()
+        if close:
+            matchable = self.surely or contender.matchable
+            self.settle(candidate, contender.lower, contender.upper, matchable)
+
+    def _bound(self) -> None:
+        np.minimum(self.upper, self.now.points.least, out=self.upper)
+
+
+class _Separate(_Race):
+    """ε > 0: one by one, those whom no witness has beaten yet."""
+
+    def __init__(
+        self,
+        mdp: MDP,
+        view: Worldview,
+        w: Floats,
+        shown: Demonstration,
+        features: Floats,
+        mismatch: float,
+        tolerance: float,
+    ) -> None:
+        self.mdp, self.view, self.w, self.shown = mdp, view, w, shown
+        self.features, self.mismatch, self.tolerance = features, mismatch, CLOSE * tolerance
+        policy = shown.policy if shown.error == 0.0 else None
+        earned = float(w @ shown.expectations)
+        least = worst_policy(mdp, w).lower - earned
+        most = optimal_policy(mdp, w).upper - earned
+        rounding = ROUNDING * float(np.linalg.norm(w)) * mdp.largest_feature / (1.0 - mdp.discount)
+        tie = max(tolerance * (most - least), rounding / CLOSE)
+        super().__init__(len(features), earned, least, most, tie, policy)
+        if self.surely:
+            self.upper[:] = 0.0
+        now = self._solve(view)
+        matchable = now.status is not WorstCaseStatus.INFEASIBLE
+        idle: Mask = np.all(features == 0.0, axis=1)
+        self.begin(now.lower - earned, now.upper - earned, matchable, idle)
+
+    def tighten(self, candidate: int, bar: float) -> None:
+        found = self._solve(self.view.extend(self.features[candidate]))
+        matchable = found.status is not WorstCaseStatus.INFEASIBLE
+        self.settle(candidate, found.lower - self.earned, found.upper - self.earned, matchable)
+
+    def _solve(self, view: Worldview) -> WorstCaseBounds:
+        found = worst_case(
+            self.mdp, view, self.w, self.shown, self.mismatch, tolerance=self.tolerance
+        )
+        self.solves += found.solves
+        if found.occupancy is not None and found.status is not WorstCaseStatus.INFEASIBLE:
+            self._bound(found.occupancy, found.upper - self.earned)
+        return found
+
+    def _bound(self, occupancy: Floats, reward: float) -> None:
+        """Bound the worst cases of all candidates in whose view this witness matches."""
+        mdp = self.mdp
+        if not mdp.features_per_pair:
+            occupancy = np.add.reduceat(occupancy, mdp.dynamics.offsets[:-1])
+        off = np.asarray(mdp.features.T @ occupancy) - self.shown.expectations
+        distance = np.hypot(np.linalg.norm(self.view.matrix @ off), self.features @ off)
+        if self.surely:
+            # Mixed with the demonstration he matches: with this share he is ε away.
+            bound = reward * np.minimum(self.mismatch / np.maximum(distance, self.mismatch), 1.0)
+        else:
+            bound = np.where(distance <= self.mismatch, reward, np.inf)
+        np.minimum(self.upper, bound, out=self.upper)
+
+
+__all__ = ["Raced", "race"]

@@ -1,0 +1,162 @@
+"""PerfGreedy, the paper's other teacher: the feature after which the learner does best.
+
+For each candidate f, the learner is let learn as the lesson would let her: with the worldview
+A' = A ⊕ ⟨f, ·⟩, the target A'μ_T and the policy that she has by now. Taught is the feature after
+which her policy π earns most, ⟨w, μ(π)⟩.
+
+How long she takes differs by orders of magnitude from candidate to candidate. No bound tells early
+that one is not the best: the expert himself matches in every worldview, so that no bound on what
+matching policies earn is below what he earns. So each is simulated to its end; equal rows, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import kernels
+from ..checks import Floats, frozen
+from ..errors import require
+from ..kernels import Table
+from ..kernels.simulation import rehearse
+from ..learners import Informed, Learner, Projection
+from ..learners.nearness import IDLE
+from ..learners.projection import SMALL
+from ..mdp import MDP
+from ..occupancies import feature_expectations, occupancy, state_occupancy
+from ..policy import Policy
+from ..task import Task
+from .teacher import Choice, Situation
+
+# Rewards that differ by at most this share of max |⟨w, φ⟩|/(1 − γ) are equal, and the first feature
+# is taken: the occupancy of a policy is found up to 1e-12 of it, or to a few eps/(1 − γ).
+TIE = 1e-9
+# States times steps of a compiled loop, a fraction of a second: then an interrupt is heeded.
+WORK = 2_000_000
+
+
+@dataclass(frozen=True)
+class PerfGreedy:
+    """Teaches what a learner, simulated for each candidate, does best after; she always chooses.
+
+    The scores are what the learner's policy would earn.
+
+    Parameters
+    ----------
+    learner : who is simulated, best the one who is taught; or an `Informed`, who is told the reward
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> from teachirl.teachers.perf_greedy import PerfGreedy
+    >>> mdp = ti.worlds.chain(5)
+    >>> view = ti.Worldview.select(mdp, ["cell 3"])
+    >>> task = ti.Task(mdp, [-2, -1, 0, 1, 2], view, np.eye(5))
+    >>> learner, rng = ti.learners.Projection(), np.random.default_rng(0)
+    >>> lesson = ti.teach(task, PerfGreedy(learner), learner, rng=rng)
+    >>> [each.name for each in lesson.rounds], lesson.rounds[-1].performance > 0.999
+    (['', 'cell 1'], True)
+    """
+
+    learner: Learner | Informed
+
+    def __post_init__(self) -> None:
+        learner = self.learner
+        able = hasattr(learner, "learn") or hasattr(learner, "informed")
+        require(
+            able and not isinstance(learner, type),
+            f"learner must be a learner, such as Projection(), got {learner!r}",
+        )
+
+    def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        task, candidates = situation.task, situation.candidates
+        earned = self.simulate(situation)
+        scores = np.full(len(task.teachable), np.nan)
+        scores[candidates] = earned
+        largest = float(np.abs(task.mdp.rewards(task.weights)).max()) / (1.0 - task.mdp.discount)
+        first = int(np.flatnonzero(earned >= earned.max() - TIE * largest)[0])
+        return Choice(int(candidates[first]), frozen(scores))
+
+    def simulate(self, situation: Situation) -> Floats:
+        """What she would earn after each candidate, [len(candidates)]."""
+        task, start = situation.task, situation.policy
+        learner, shown = self.learner, situation.demonstration.expectations
+        if isinstance(learner, Informed):
+            learner = learner.informed(task.mdp, task.weights)
+        rehearsal = None
+        if type(learner) is Projection and _has_paths(task.mdp):
+            rehearsal = _Rehearsal(learner, task, start)
+        earned: dict[bytes, float] = {}
+        rows = task.teachable[situation.candidates] + 0.0  # there is one zero then, not −0
+        for row in rows:
+            if row.tobytes() in earned:
+                continue
+            view = situation.view.extend(row)
+            seen, target = view.observe(task.mdp), view.matrix @ shown
+            reward = rehearsal.earned(seen, target) if rehearsal else None
+            if reward is None:
+                policy = learner.learn(seen, target, start).policy
+                reward = float(task.weights @ feature_expectations(task.mdp, policy))
+            earned[row.tobytes()] = reward
+        return np.array([earned[row.tobytes()] for row in rows])
+
+
+def _has_paths(mdp: MDP) -> bool:
+    """Whether the world is one where `Projection` takes compiled steps."""
+    layout = mdp.dynamics.layout
+    return isinstance(layout, Table) and layout.own == 1.0 and not mdp.features_per_pair
+
+
+class _Rehearsal:
+    """`Projection` from one policy for one worldview after another, without what is not needed.
+
+    What the start does is computed once, all steps are taken in a compiled loop, and what is earned
+    in the end is read off the mixture's occupancy. Proofs of nearness are left out.
+    """
+
+    def __init__(self, learner: Projection, task: Task, start: Policy) -> None:
+        self.learner, self.rewards = learner, task.mdp.rewards(task.weights)
+        self.x, self.visits = occupancy(task.mdp, start), state_occupancy(task.mdp, start)
+
+    def earned(self, seen: MDP, target: Floats) -> float | None:
+        """What she earns in the end; None if it takes the learner herself to tell."""
+        phi, learner, dynamics = seen.features, self.learner, seen.dynamics
+        scale = seen.largest_feature / (1.0 - seen.discount)
+        mu = np.asarray(phi.T @ self.visits)
+        begun = gap = float(kernels.length(mu - target))
+        if begun <= learner.tolerance * scale:
+            return float(self.rewards @ self.visits)
+        if not isinstance(phi, np.ndarray):
+            if phi.shape[0] * phi.shape[1] > SMALL:
+                return None
+            phi = phi.toarray()
+        features = frozen(np.ascontiguousarray(phi))
+        x, v = self.x.copy(), np.zeros(seen.n_states)
+        choice = np.empty(seen.n_states, np.uint8)
+        hoped, idle, left, ended = 0.0, 0, learner.max_steps, False
+        miss, burst = begun, max(WORK // seen.n_states, 1)
+        while left > 0 and not ended:
+            v, gap, hoped, idle, miss, ended = rehearse(
+                dynamics.layout,
+                features,
+                seen.start,
+                frozen(target),
+                seen.discount,
+                scale,
+                float(learner.tolerance),
+                IDLE,
+                min(burst, left),
+                v,
+                choice,
+                mu,
+                x,
+                dynamics.offsets,
+                gap,
+                hoped,
+                idle,
+            )
+            left -= burst
+        if not miss < (1.0 - 1e-9) * begun:  # she compares that to her start, up to rounding
+            return None
+        return float(self.rewards @ np.add.reduceat(x, dynamics.offsets[:-1]))

@@ -1,0 +1,266 @@
+"""What a teacher promises, as a check that any author can run on their own class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..demonstrations import Demonstration, as_demonstration
+from ..errors import InvalidInputError
+from ..learners import MinNormPoint
+from ..lessons import Lesson
+from ..policy import check_policy
+from ..task import Task
+from ..teachers import Choice, Situation, Teacher
+from ..teaching import teach
+from .mdp import parts_of, promise
+from .situations import RIGHT, Scene, scenes
+
+# By what share of the largest score the chosen feature's may miss the best.
+TIED = 1e-8
+SEED = 20
+
+
+def check_teacher(teacher: Teacher) -> None:
+    """Raise an `AssertionError` that says where a teacher breaks her promises, if she does.
+
+    She is put in small situations: a worldview that sees nothing, or everything; zero, duplicate
+    and dependent features; one candidate, one state, one action; features that are required or
+    forbidden; costs, and little money; a sampled demonstration, a mismatch that is allowed, and
+    more. She must return a `Choice` in all of them, with
+
+    - a feature that is among the candidates; or None, but not while some feature is required;
+    - scores [n] that are finite or NaN, and NaN for all that are no candidates. The chosen one's
+      is the best of them, up to rounding, unless her attribute ``scores_decide`` is False, as that
+      of a teacher who chooses by something else;
+    - if any, a demonstration that the MDP has.
+
+    She must give the same answer in the same situation with a generator in the same state, whatever
+    she was asked before, and leave what she is given as it is. Then she gives some lessons, with
+    budgets of features and of money that she must keep to.
+
+    >>> import numpy as np, teachirl as ti
+    >>> from teachirl.teachers import Choice
+    >>> class MostWanted:
+    ...     '''Teaches the feature that is most in line with the reward.'''
+    ...     def choose(self, situation, rng):
+    ...         task, candidates = situation.task, situation.candidates
+    ...         scores = np.full(len(task.teachable), np.nan)
+    ...         rows = task.teachable[candidates]
+    ...         lengths = np.linalg.norm(rows, axis=1)
+    ...         along = np.abs(rows @ task.weights)
+    ...         scores[candidates] = along / np.where(lengths > 0, lengths, 1.0)
+    ...         return Choice(int(np.nanargmax(scores)), scores)
+    >>> from teachirl.testing import check_teacher
+    >>> check_teacher(MostWanted())
+    """
+    promise(
+        not isinstance(teacher, type),
+        f"a teacher is an object, not a class: check_teacher({getattr(teacher, '__name__', '')}())",
+    )
+    promise(
+        hasattr(teacher, "choose"),
+        f"a teacher has a method choose(situation, rng); {type(teacher).__name__} has not",
+    )
+    first = {scene.name: _check_scene(teacher, scene) for scene in scenes()}
+    # In another order, so that one who remembers is found out.
+    for scene in reversed(list(scenes())):
+        again = _choose(teacher, scene)
+        _check_equal(
+            first[scene.name],
+            again,
+            f"{scene.name}: she must give the same answer when asked again with the same generator",
+        )
+    _check_lessons(teacher)
+
+
+def _check_scene(teacher: Teacher, scene: Scene) -> Choice:
+    choice = _choose(teacher, scene)
+    _check_feature(choice, scene)
+    _check_scores(teacher, choice, scene)
+    _check_demonstration(choice, scene)
+    return choice
+
+
+def _choose(teacher: Teacher, scene: Scene) -> Choice:
+    """What she chooses, given candidates that she could write to."""
+    before = _parts(scene.situation)
+    try:
+        choice = teacher.choose(scene.situation, np.random.default_rng(SEED))
+    except Exception as error:
+        raise AssertionError(
+            f"{scene.name}: she must choose, but raised {_shown(error)}"
+        ) from error
+    after = _parts(scene.situation)
+    for name, bits in before.items():
+        promise(
+            after.get(name) == bits,
+            f"{scene.name}: she must leave what she is given as it is, but {name} is another "
+            "afterwards",
+        )
+    promise(
+        isinstance(choice, Choice),
+        f"{scene.name}: choose must return a Choice, got {type(choice).__name__}",
+    )
+    return choice
+
+
+def _parts(situation: Situation) -> dict[str, object]:
+    """All that she is given, by name and down to the last bit."""
+    task, shown = situation.task, situation.demonstration
+    parts: dict[str, Any] = {f"mdp.{name}": part for name, part in parts_of(task.mdp).items()}
+    parts |= {name: getattr(task, name) for name in ("weights", "teachable", "costs", "names")}
+    parts |= {"required": task.required, "forbidden": task.forbidden}
+    parts |= {"view.matrix": situation.view.matrix, "view.basis": situation.view.basis}
+    parts |= {"demonstration": shown.expectations, "error": shown.error}
+    parts |= {"policy": situation.policy.probabilities, "taught": situation.taught}
+    parts |= {"candidates": situation.candidates}
+    return {name: _bits(part) for name, part in parts.items()}
+
+
+def _check_feature(choice: Choice, scene: Scene) -> None:
+    feature, situation = choice.feature, scene.situation
+    whole = isinstance(feature, (int, np.integer)) and not isinstance(feature, bool)
+    promise(
+        feature is None or whole,
+        f"{scene.name}: feature must be an index into the teachable features, or None, "
+        f"got {feature!r}",
+    )
+    missing = set(situation.task.required) - set(situation.taught)
+    promise(
+        feature is not None or not missing,
+        f"{scene.name}: features {sorted(missing)} are required, so she must choose one, got None",
+    )
+    promise(
+        feature is None or feature in situation.candidates,
+        f"{scene.name}: feature must be among the candidates, {situation.candidates}, "
+        f"got {feature!r}",
+    )
+
+
+def _check_scores(teacher: Teacher, choice: Choice, scene: Scene) -> None:
+    scores, situation = choice.scores, scene.situation
+    n = len(situation.task.teachable)
+    promise(
+        isinstance(scores, np.ndarray) and scores.dtype == float and scores.shape == (n,),
+        f"{scene.name}: scores must be an array of {n} floats, one a teachable feature, "
+        f"got {scores!r}",
+    )
+    promise(
+        not np.isinf(scores).any(),
+        f"{scene.name}: scores must be finite, or NaN where not considered, got {scores}",
+    )
+    others = np.setdiff1d(np.arange(n), situation.candidates)
+    promise(
+        bool(np.isnan(scores[others]).all()),
+        f"{scene.name}: scores must be NaN for {others}, who are no candidates, got {scores}",
+    )
+    if choice.feature is None or not getattr(teacher, "scores_decide", True):
+        return
+    chosen = float(scores[choice.feature])
+    promise(
+        not np.isnan(chosen),
+        f"{scene.name}: the chosen feature {choice.feature} must have a score, got {scores}",
+    )
+    promise(
+        chosen >= np.nanmax(scores) - TIED * np.nanmax(np.abs(scores)),
+        f"{scene.name}: the chosen feature {choice.feature} must have the best score (or "
+        f"scores_decide = False says that something else decides), got {scores}",
+    )
+
+
+def _check_demonstration(choice: Choice, scene: Scene) -> None:
+    shown = choice.demonstration
+    if shown is None:
+        return
+    promise(
+        isinstance(shown, Demonstration),
+        f"{scene.name}: demonstration must be a Demonstration or None, got {type(shown).__name__}",
+    )
+    mdp = scene.situation.task.mdp
+    try:
+        if shown.policy is not None:
+            check_policy(mdp, shown.policy)
+        as_demonstration(mdp, shown)
+    except InvalidInputError as error:
+        raise AssertionError(
+            f"{scene.name}: the demonstration is not of the MDP: {error}"
+        ) from error
+
+
+def _check_equal(one: Choice, other: Choice, message: str) -> None:
+    promise(one.feature == other.feature, f"{message}, got {one.feature} and {other.feature}")
+    same = _bits(one.scores) == _bits(other.scores)
+    promise(same, f"{message}, got scores {one.scores} and {other.scores}")
+    mine, others = one.demonstration, other.demonstration
+    same = (mine is None) == (others is None)
+    if mine is not None and others is not None:
+        same = _bits(mine.expectations) == _bits(others.expectations)
+    promise(same, f"{message}, got demonstrations {mine} and {others}")
+
+
+def _check_lessons(teacher: Teacher) -> None:
+    """Whole lessons on the chain."""
+    line = next(scenes()).situation.task
+    costs = [2.0, 0.1, 0.2, 3.0, 1.0]
+    view, one = line.worldview, line.teachable
+    dear = Task(line.mdp, RIGHT, view, one, costs)
+    strict = Task(line.mdp, RIGHT, view, one, costs, required=[3, 1], forbidden=[4])
+    # Two features cost .1 + .2, a little more than .3: money is counted up to rounding.
+    attempts: list[tuple[str, Task, dict[str, Any]]] = [
+        ("two features", line, {"budget": 2}),
+        ("as many features as there are", line, {}),
+        ("no feature at all", line, {"budget": 0}),
+        ("little money", dear, {"max_cost": 0.3}),
+        ("money and features", dear, {"budget": 2, "max_cost": 3.0}),
+        ("required and forbidden features", strict, {"budget": 3, "max_cost": 5.0}),
+    ]
+    for name, task, limits in attempts:
+        place = f"a lesson with {name}"
+        try:
+            lesson = teach(
+                task,
+                teacher,
+                MinNormPoint(),
+                rng=np.random.default_rng(SEED),
+                tolerance=-1.0,
+                certified=False,
+                **limits,
+            )
+            text = lesson.to_json()
+            promise(
+                Lesson.from_json(text, task).to_json() == text,
+                f"{place}: it must be the same once saved and loaded",
+            )
+        except AssertionError:
+            raise
+        except Exception as error:
+            raise AssertionError(
+                f"{place}: she must give it, but raised {_shown(error)}"
+            ) from error
+        _check_limits(lesson, limits, place)
+
+
+def _check_limits(lesson: Lesson, limits: dict[str, Any], place: str) -> None:
+    task, taught = lesson.task, list(lesson.taught)
+    most, money = limits.get("budget", len(task.teachable)), limits.get("max_cost", np.inf)
+    cost = float(task.costs[taught].sum())
+    promise(
+        len(set(taught)) == len(taught) <= most,
+        f"{place}: she may teach {most} features, each once, but taught {taught}",
+    )
+    promise(cost <= money * (1.0 + 1e-9), f"{place}: she may spend {money}, but spent {cost}")
+    promise(
+        set(task.required) <= set(taught) and not set(task.forbidden) & set(taught),
+        f"{place}: {task.required} are required and {task.forbidden} forbidden, "
+        f"but she taught {taught}",
+    )
+
+
+def _bits(part: Any) -> object:
+    return (part.shape, part.tobytes()) if isinstance(part, np.ndarray) else part
+
+
+def _shown(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,384 @@
+"""The race against one worst case a candidate, and the teacher who follows it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import teachirl as ti
+from teachirl.contenders import Contender, Points, Present
+from teachirl.errors import InvalidInputError
+from teachirl.race import race
+from teachirl.teachers import Situation
+from teachirl.teachers.gap_greedy import GapGreedy
+from teachirl.teachers.tr_greedy import TRGreedy
+from teachirl.testing import mdps, policies, weights, worldviews
+from teachirl.testing.teacher import check_teacher
+
+TOLERANCE = 1e-4
+
+
+def size_of(mdp: ti.MDP, w) -> float:
+    """What returns could be if w and the features were parallel: rounding is relative to it."""
+    return float(np.linalg.norm(w)) * mdp.largest_feature / (1.0 - mdp.discount) + 1e-300
+
+
+def span_of(mdp: ti.MDP, w) -> float:
+    return ti.optimal_policy(mdp, w).value - ti.worst_policy(mdp, w).value
+
+
+def tie_of(mdp: ti.MDP, w, tolerance: float = TOLERANCE) -> float:
+    return max(tolerance * span_of(mdp, w), 4e-10 * size_of(mdp, w))
+
+
+def one_by_one(mdp, view, w, demonstration, features, mismatch=0.0, method="lifted"):
+    """What is guaranteed after each feature, [n]; min R where no policy matches."""
+    found = [
+        ti.worst_case(
+            mdp, view.extend(f), w, demonstration, mismatch, method=method, tolerance=1e-7
+        )
+        for f in features
+    ]
+    least = ti.worst_policy(mdp, w).lower
+    return np.array([b.lower if math.isfinite(b.lower) else least for b in found])
+
+
+def check_pick(pick: int, values, tie: float, doubt: float) -> None:
+    """The first that ties with the largest; those within `doubt` of the edge may go either way."""
+    bar = values.max() - tie
+    assert values[pick] >= bar - doubt
+    assert not (values[:pick] >= bar + doubt).any()
+
+
+def check_race(raced, exact, doubt: float) -> None:
+    assert (raced.lower <= raced.upper).all()
+    assert (raced.lower <= exact + doubt).all()
+    assert (raced.upper >= exact - doubt).all()
+
+
+def awkward(features, view, order):
+    """With a zero row, a copy in other units, the opposite, and what she sees already."""
+    added = [np.zeros_like(features[0]), 3.0 * features[0], -features[-1]]
+    if view.n_rows:
+        added.append(view.matrix.sum(axis=0))
+    rows = np.vstack([features, added])
+    return rows[order.permutation(len(rows))]
+
+
+@pytest.mark.slow
+@given(st.data())
+@settings(max_examples=60)
+def test_the_pick_is_that_of_a_linear_program_a_candidate(data):
+    mdp = data.draw(mdps(discounts=(0.5, 0.9)))
+    view = ti.Worldview(data.draw(worldviews(mdp.n_features)))
+    w = data.draw(weights(mdp.n_features))
+    policy = data.draw(policies(mdp))
+    features = np.array(data.draw(worldviews(mdp.n_features).filter(len)))
+    order = np.random.default_rng(data.draw(st.integers(0, 5)))
+    features = awkward(features, view, order)
+    raced = race(mdp, view, w, policy, features, tolerance=TOLERANCE)
+    exact = one_by_one(mdp, view, w, policy, features)
+    doubt = 1e-6 * span_of(mdp, w) + 1e-8 * size_of(mdp, w)
+    check_race(raced, exact, doubt)
+    check_pick(raced.best, exact, tie_of(mdp, w), doubt)
+    assert raced.single == raced.best and raced.matchable
+    best = raced.best
+    assert raced.upper[best] - raced.lower[best] <= 0.5 * tie_of(mdp, w) + doubt
+
+
+def grid(seed: int, slip: float, rows: int = 4, n: int = 12):
+    mdp = ti.worlds.gridworld(10, 2, slip=slip)
+    rng = np.random.default_rng([seed, rows])
+    k = mdp.n_features
+    w = rng.standard_normal(k)
+    view = ti.Worldview(rng.standard_normal((rows, k)))
+    features = np.vstack([np.eye(k)[rng.choice(k, n, False)], rng.standard_normal((3, k))])
+    return mdp, view, w, awkward(features, view, rng)
+
+
+@pytest.mark.parametrize("slip", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_pick_on_grids(seed, slip):
+    mdp, view, w, features = grid(seed, slip)
+    for policy in (ti.optimal_policy(mdp, w).policy, ti.Policy.uniform(mdp)):
+        raced = race(mdp, view, w, policy, features)
+        exact = one_by_one(mdp, view, w, policy, features, method="bundle")
+        doubt = 2e-7 * span_of(mdp, w)
+        check_race(raced, exact, doubt)
+        check_pick(raced.best, exact, 1e-6 * span_of(mdp, w), doubt)
+        assert raced.present == pytest.approx(ti.worst_case(mdp, view, w, policy).lower, abs=1e-5)
+        # Few of them are solved to the end.
+        width = raced.upper - raced.lower
+        assert np.count_nonzero(width <= 1e-6 * span_of(mdp, w)) < len(features)
+
+
+def test_a_few_rounds_of_a_lesson_one_hot_and_everything_visible_in_the_end():
+    mdp = ti.worlds.gridworld(6, 2)
+    rng = np.random.default_rng(5)
+    w = rng.standard_normal(mdp.n_features)
+    policy = ti.optimal_policy(mdp, w).policy
+    view, left = ti.Worldview(np.empty((0, mdp.n_features))), list(range(mdp.n_features))
+    before = -math.inf
+    while left:
+        raced = race(mdp, view, w, policy, np.eye(mdp.n_features)[left])
+        exact = one_by_one(mdp, view, w, policy, np.eye(mdp.n_features)[left], method="bundle")
+        check_pick(raced.best, exact, 1e-6 * span_of(mdp, w), 2e-7 * span_of(mdp, w))
+        assert raced.lower[raced.best] >= before - 1e-9
+        before = raced.lower[raced.best]
+        view = view.extend(np.eye(mdp.n_features)[left.pop(raced.best)])
+    assert before == pytest.approx(ti.optimal_policy(mdp, w).value, abs=1e-5)
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_the_pick_where_learners_may_miss_by_a_little(data):
+    mdp = data.draw(mdps(discounts=(0.5, 0.9)))
+    view = ti.Worldview(data.draw(worldviews(mdp.n_features)))
+    w = data.draw(weights(mdp.n_features))
+    policy = data.draw(policies(mdp))
+    features = np.array(data.draw(worldviews(mdp.n_features).filter(len)))
+    mismatch = data.draw(st.sampled_from((0.05, 0.5)))
+    raced = race(mdp, view, w, policy, features, mismatch, tolerance=1e-3)
+    found = [
+        ti.worst_case(mdp, view.extend(f), w, policy, mismatch, method="cone", tolerance=1e-5)
+        for f in features
+    ]
+    exact = np.array([each.lower for each in found])
+    doubt = 1e-4 * span_of(mdp, w) + 1e-7 * size_of(mdp, w)
+    check_race(raced, exact, doubt)
+    check_pick(raced.best, exact, tie_of(mdp, w, 1e-3), doubt)
+
+
+def test_witnesses_spare_worst_cases_where_learners_may_miss():
+    mdp, view, w, features = grid(0, 0.0)
+    raced = race(mdp, view, w, ti.optimal_policy(mdp, w).policy, features, 0.05, tolerance=1e-4)
+    exact = one_by_one(
+        mdp, view, w, ti.optimal_policy(mdp, w).policy, features, 0.05, method="bundle"
+    )
+    check_race(raced, exact, 1e-5 * span_of(mdp, w))
+    check_pick(raced.best, exact, 1e-4 * span_of(mdp, w), 1e-5 * span_of(mdp, w))
+    assert raced.weighed < len(features)
+
+
+def costly():
+    """A grid where the best feature is by far the dearest."""
+    mdp, view, w, features = grid(1, 0.0, n=8)
+    costs = np.random.default_rng(0).integers(1, 6, len(features)) * 0.5
+    best = race(mdp, view, w, ti.optimal_policy(mdp, w).policy, features).best
+    costs[best] = 40.0
+    return mdp, view, w, features, costs
+
+
+@pytest.mark.parametrize("mismatch", [0.0, 0.3])
+def test_the_gain_per_cost(mismatch):
+    mdp, view, w, features, costs = costly()
+    policy = ti.optimal_policy(mdp, w).policy
+    raced = race(mdp, view, w, policy, features, mismatch, costs=costs, tolerance=TOLERANCE)
+    exact = one_by_one(mdp, view, w, policy, features, mismatch, method="bundle")
+    gains = exact - ti.worst_case(mdp, view, w, policy, mismatch, tolerance=1e-7).lower
+    tie, doubt = TOLERANCE * span_of(mdp, w), 0.3 * TOLERANCE * span_of(mdp, w)
+    check_race(raced, exact, doubt)
+    check_pick(raced.best, gains / costs * costs.min(), tie, doubt)
+    check_pick(raced.single, gains, tie, doubt)
+    assert costs[raced.best] < costs[raced.single]
+
+
+def sampled(mdp, w, episodes: int, seed: int = 0):
+    policy = ti.optimal_policy(mdp, w).policy
+    rng = np.random.default_rng(seed)
+    return ti.Demonstration.sample(mdp, policy, episodes=episodes, horizon=60, rng=rng)
+
+
+def test_sampled_demonstrations_may_be_beyond_what_policies_do():
+    mdp, view, w, features = grid(2, 0.3, rows=1, n=5)
+    shown = sampled(mdp, w, 400)
+    features = np.vstack([features, w])  # with this one nobody matches a lucky sample
+    raced = race(mdp, view, w, shown, features, tolerance=TOLERANCE)
+    exact = one_by_one(mdp, view, w, shown, features, method="bundle")
+    doubt = 0.3 * TOLERANCE * span_of(mdp, w)
+    assert raced.matchable
+    check_race(raced, exact, doubt)
+    check_pick(raced.best, exact, TOLERANCE * span_of(mdp, w), doubt)
+    far = ti.Demonstration(shown.expectations + 30.0, radius=1.0, confidence=0.9)
+    nobody = race(mdp, view, w, far, features)
+    assert not nobody.matchable
+    least = ti.worst_policy(mdp, w).value
+    room = 1e-5 * span_of(mdp, w)
+    assert nobody.lower == pytest.approx(np.full(len(features), least), abs=room)
+    assert nobody.present == pytest.approx(least, abs=room)
+    within = race(mdp, view, w, far, features, 1e-3)
+    assert not within.matchable
+
+
+def test_points_bound_what_lies_between_them():
+    points = Points(3, 1e-9)
+    points.add(-1.0, np.array([1.0, 1e-12, 2.0]))
+    assert points.least.tolist() == [math.inf, -1.0, math.inf]
+    points.add(-4.0, np.array([-1.0, 1.0, 2.0]))
+    assert points.least.tolist() == [-2.5, -1.0, math.inf]
+    for reward in range(300):  # more than are kept
+        points.add(float(reward), np.array([0.5, -1.0, 1.0]))
+    # (−4, −1) and (0, .5) meet at −4/3, (−4, 1) and (0, −1) at −2.
+    assert points.least.tolist() == [-2.5, -2.0, math.inf]
+    points.add(-6.0, np.array([1.0, -1.0, -2.0]))  # a low one finds a place
+    assert points.least.tolist() == [-5.0, -5.0, -5.0]
+    points.add(-5.5, np.array([1.0, 0.5, 1.0]))
+    assert points.least.tolist() == [-5.0, -17.0 / 3.0, -17.0 / 3.0]
+
+
+@pytest.mark.parametrize("limit", [40, 100_000])
+def test_contenders_share_the_pool_and_a_small_one_will_do(limit):
+    mdp, view, w, features = grid(0, 0.0)
+    policy = ti.optimal_policy(mdp, w).policy
+    mu = ti.feature_expectations(mdp, policy)
+    present = Present(mdp, view, w, mu, policy, features, 1e-6)
+    present.settle()
+    present.master.limit = max(limit, present.master.count)
+    exact = one_by_one(mdp, view, w, policy, features, method="bundle") - float(w @ mu)
+    doubt = 2e-6 * span_of(mdp, w)
+    useful = np.flatnonzero(present.pool.directions.any(axis=1))
+    for candidate in useful:
+        weighed = Contender(present, int(candidate))
+        weighed.weigh()
+        assert weighed.solves == 0
+        assert weighed.upper >= exact[candidate] - doubt
+        settled = Contender(present, int(candidate))
+        assert settled.settle(-math.inf)
+        assert settled.upper <= weighed.upper
+        assert settled.lower == pytest.approx(exact[candidate], abs=doubt)
+        assert settled.upper == pytest.approx(exact[candidate], abs=doubt)
+    assert present.master.count <= present.master.limit
+    assert (present.points.least[useful] <= exact[useful] + doubt).all()
+
+
+def test_mistakes_are_named():
+    mdp, view, w, features = grid(0, 0.0)
+    policy = ti.optimal_policy(mdp, w).policy
+    with pytest.raises(InvalidInputError, match=r"candidates must have shape \(n, 25\)"):
+        race(mdp, view, w, policy, np.empty((0, 25)))
+    with pytest.raises(InvalidInputError, match="candidates must be finite"):
+        race(mdp, view, w, policy, np.full((1, 25), np.nan))
+    with pytest.raises(InvalidInputError, match="costs must be positive and finite"):
+        race(mdp, view, w, policy, features, costs=np.zeros(len(features)))
+    with pytest.raises(InvalidInputError, match="tolerance must be positive"):
+        race(mdp, view, w, policy, features, tolerance=0.0)
+
+
+def situation(task: ti.Task, view=None, **changes) -> Situation:
+    arguments = {
+        "task": task,
+        "view": task.worldview if view is None else view,
+        "demonstration": task.demonstration,
+        "policy": ti.Policy.uniform(task.mdp),
+        "taught": (),
+        "candidates": np.arange(len(task.teachable)),
+        "features_left": len(task.teachable),
+        "cost_left": math.inf,
+        "mismatch": 0.0,
+    }
+    return Situation(**{**arguments, **changes})
+
+
+RNG = np.random.default_rng(0)
+
+
+def test_the_teacher_picks_what_the_race_finds_and_nothing_else():
+    mdp, view, w, features = grid(0, 0.0)
+    task = ti.Task(mdp, w, view, features)
+    raced = race(mdp, view, w, task.demonstration, features)
+    choice = GapGreedy().choose(situation(task), RNG)
+    assert choice.feature == raced.best and choice.demonstration is None
+    np.testing.assert_allclose(choice.scores, raced.upper, atol=2e-6 * span_of(mdp, w))
+    assert choice.scores[choice.feature] == choice.scores.max() == raced.upper[raced.best]
+    some = np.array([1, 4, 7])
+    choice = GapGreedy().choose(situation(task, candidates=some), RNG)
+    assert choice.feature == some[race(mdp, view, w, task.demonstration, features[some]).best]
+    np.testing.assert_array_equal(np.flatnonzero(~np.isnan(choice.scores)), some)
+    assert not choice.scores.flags.writeable
+
+
+def test_it_stops_where_nothing_can_help_but_teaches_what_is_required():
+    mdp, view, w, _ = grid(0, 0.0)
+    k = mdp.n_features
+    useless = np.vstack([np.zeros(k), view.matrix])
+    task = ti.Task(mdp, w, view, useless)
+    assert GapGreedy().choose(situation(task), RNG).feature is None
+    must = ti.Task(mdp, w, view, useless, required=[1])
+    only = situation(must, candidates=np.array([1]))
+    assert GapGreedy().choose(only, RNG).feature == 1
+    # The reward itself is visible: nothing is missing.
+    seeing = view.extend(w)
+    task = ti.Task(mdp, w, seeing, np.eye(k))
+    assert GapGreedy().choose(situation(task), RNG).feature is None
+    # Ties everywhere: no feature alone lifts anything, as only the sum of two is seen.
+    chain = ti.worlds.chain(5)
+    task = ti.Task(chain, [0, 0, 0, 0, 1.0], ti.Worldview(np.empty((0, 5))), np.eye(5)[:1])
+    assert GapGreedy().choose(situation(task), RNG).feature == 0
+
+
+def test_one_state():
+    mdp = ti.MDP.from_arrays(np.ones((1, 2, 1)), np.array([[1.0, 2.0]]), discount=0.5)
+    task = ti.Task(mdp, [1.0, 0.0], ti.Worldview(np.empty((0, 2))), np.eye(2))
+    assert GapGreedy().choose(situation(task), RNG).feature is None
+
+
+def test_if_nobody_matches_it_chooses_as_tr_greedy_does():
+    mdp, view, w, features = grid(0, 0.0)
+    far = ti.Demonstration(np.full(mdp.n_features, 9.0), radius=1.0, confidence=0.9)
+    task = ti.Task(mdp, w, view, features, demonstration=far)
+    choice = GapGreedy().choose(situation(task), RNG)
+    other = TRGreedy().choose(situation(task), RNG)
+    assert choice.feature == other.feature
+    np.testing.assert_array_equal(choice.scores, other.scores)
+
+
+def test_a_sampled_demonstration_with_the_mismatch_it_may_have():
+    mdp, view, w, features = grid(0, 0.0, rows=2, n=3)
+    shown = sampled(mdp, w, 2000)
+    task = ti.Task(mdp, w, view, features, demonstration=shown)
+    mismatch = view.norm * shown.error
+    choice = GapGreedy(1e-3).choose(situation(task, mismatch=mismatch), RNG)
+    exact = one_by_one(mdp, view, w, shown, features, mismatch, method="bundle")
+    doubt = 3e-4 * span_of(mdp, w)
+    check_pick(choice.feature, exact, 1e-3 * span_of(mdp, w), doubt)
+
+
+def test_costs_count_only_if_they_differ_and_there_is_so_much_to_spend():
+    mdp, view, w, features, costs = costly()
+    task = ti.Task(mdp, w, view, features, costs=costs)
+    raced = race(mdp, view, w, task.demonstration, features, costs=costs)
+    assert raced.best != raced.single
+    assert GapGreedy().choose(situation(task), RNG).feature == raced.single
+    rich = GapGreedy().choose(situation(task, cost_left=100.0), RNG)
+    assert rich.feature == raced.best  # there is money for both
+    gains = (raced.upper - raced.present) / costs
+    np.testing.assert_allclose(rich.scores, gains, atol=2e-6 * span_of(mdp, w))
+    assert rich.scores.max() == rich.scores[rich.feature]
+    same = ti.Task(mdp, w, view, features, costs=np.full(len(features), 2.0))
+    assert GapGreedy().choose(situation(same, cost_left=10.0), RNG).feature == raced.single
+
+
+def test_a_single_feature_that_beats_the_plan_by_gain_per_cost_is_taken():
+    mdp, view, w, features, _ = costly()
+    raced = race(mdp, view, w, ti.optimal_policy(mdp, w).policy, features)
+    gains = raced.upper - raced.present
+    small = int(np.argmax(np.where(raced.idle | (gains >= gains[raced.best]), -1.0, gains)))
+    pair = features[[small, raced.best]]
+    policy = ti.optimal_policy(mdp, w).policy
+    exact = one_by_one(mdp, view, w, policy, pair, method="bundle")
+    lifts = exact - ti.worst_case(mdp, view, w, policy).lower
+    assert 0.0 < lifts[0] < lifts[1]
+    costs = [0.5 * lifts[0] / lifts[1], 1.0]  # per cost, the small one is twice as good
+    task = ti.Task(mdp, w, view, pair, costs=costs)
+    for money, expected in ((1.0, 1), (1.0 + costs[0], 0), (0.9, 0)):
+        affordable = np.flatnonzero(task.costs <= money)
+        here = situation(task, cost_left=money, candidates=affordable)
+        assert GapGreedy().choose(here, RNG).feature == expected
+
+
+def test_the_contract():
+    check_teacher(GapGreedy())
