@@ -75,6 +75,10 @@ def teach(
     >>> rng = np.random.default_rng(0)
     >>> lesson = ti.teach(task, ti.teachers.TRGreedy(), ti.learners.MinNormPoint(), rng=rng)
     >>> print(lesson)
+         taught             cost   risk   mismatch  performance  guaranteed
+      0  (nothing yet)         0  1.000    < 1e-12        0.479       0.000
+      1  cell 1                1  0.775    < 1e-12        1.000       1.000
+    ended: she earns what the expert does, up to the tolerance
     """
     require(
         budget is None or (isinstance(budget, (int, np.integer)) and budget >= 0),
