@@ -376,3 +376,12 @@ def test_mistakes_are_named():
         best_demonstration(mdp, view, w[:-1], rng=rng)
     with pytest.raises(ti.InvalidInputError, match="Worldview"):
         best_demonstration(mdp, view.matrix, w, rng=rng)
+
+
+def test_what_is_found_can_be_shown_as_it_is():
+    mdp, w = ti.worlds.chain(5), [-2, -1, 0, 1, 2]
+    view = ti.Worldview.select(mdp, ["cell 3"])
+    shown = ti.best_demonstration(mdp, view, w, rng=np.random.default_rng(0))
+    assert ti.as_demonstration(mdp, shown) is shown.demonstration
+    assert ti.worst_case(mdp, view, w, shown).lower == pytest.approx(shown.guaranteed, abs=1e-6)
+    assert shown.expectations is shown.demonstration.expectations

@@ -9,8 +9,10 @@ direction, or, in large worlds, by iterations for each block.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,8 +27,18 @@ from .mdp import MDP
 from .occupancies import DIRECT_LIMIT, inflow_of, state_occupancy
 from .policy import Policy
 
+# From this many states on, threads share the work.
+LARGE = 200_000
 # A table [G, k] of feature expectations is kept up to this size; beyond, one [S, n] of rewards.
 WIDE = 4_000_000
+
+T = TypeVar("T")
+
+
+def _work(n: int) -> tuple[NDArray[Any], ...]:
+    """What `block_features` keeps between calls."""
+    stamps, numbers = np.zeros(n + 1, np.int32), np.empty((2, n), np.uint32)
+    return stamps, np.empty(n, np.int32), numbers[0], numbers[1], np.empty(n)
 
 
 class Blocks:
@@ -42,7 +54,8 @@ class Blocks:
         self.bounds = _even_bounds(mdp.start[self.states], count)
         self.masses = np.add.reduceat(mdp.start[self.states], self.bounds[:-1])
         self._rewards: Floats | None = None
-        self._work: Any = None
+        self._work: list[Any] = []
+        self._table: tuple[Any, int, bool] | None = None
 
     @property
     def count(self) -> int:
@@ -73,50 +86,69 @@ class Blocks:
     def blend(self, policies: Mapping[int, Policy], shares: Mapping[int, Floats]) -> Floats:
         """The occupancy [P] where block g follows policy i with probability ``shares[i][g]``."""
         mdp, x = self.mdp, np.zeros(self.mdp.n_pairs)
-        for source, mine in shares.items():
+        found = self._spread(lambda i: self.visits(policies[i], shares[i]), list(shares))
+        for visits, source in zip(found, shares, strict=True):
             policy = policies[source]
-            visits = self.visits(policy, mine)
             if policy.pairs is not None:
                 add_visits(x, policy.pairs, visits)
             else:
                 x += visits[mdp.dynamics.pair_states] * policy.probabilities
         return x
 
+    def _spread(self, work: Callable[[int], T], parts: Sequence[int]) -> list[T]:
+        """The work on all parts; in threads if there are states enough to be worth it."""
+        cores = os.cpu_count() or 1
+        if self.mdp.n_states < LARGE or cores == 1:
+            return [work(part) for part in parts]
+        with ThreadPoolExecutor(cores) as threads:
+            return list(threads.map(work, parts))
+
     def _by_paths(self, layout: Table, pairs: Ints) -> Floats:
-        mdp, n = self.mdp, self.mdp.n_states
-        k, width = self.mdp.n_features, self.width
-        features: Any = mdp.features
-        sparse = not isinstance(features, np.ndarray)
-        few = sparse and features.nnz <= width * features.shape[0] and self.count * k <= WIDE
-        few |= sparse and self.directions is None
-        if few:
-            table = features.indptr, features.indices, features.data
-        else:
-            rewards = self._all_rewards()
-            places = np.tile(np.arange(width, dtype=np.int32), len(rewards))
-            table = np.arange(len(rewards) + 1) * width, places, rewards.ravel()
-        if self._work is None:
-            self._work = (
-                np.zeros(n + 1, np.int32),
-                np.empty(n, np.int32),
-                np.empty(n, np.uint32),
-                np.empty(n, np.uint32),
-                np.empty(n),
+        mdp = self.mdp
+        table, width, few = self._paths_table()
+        cores = (os.cpu_count() or 1) if mdp.n_states >= LARGE else 1
+        ends = np.linspace(0, self.count, min(cores, self.count) + 1).astype(int)
+        while len(self._work) < len(ends) - 1:
+            self._work.append(_work(mdp.n_states))
+        choice = (pairs - mdp.dynamics.offsets[:-1]).astype(np.uint32)
+        rows = pairs if mdp.features_per_pair else pairs[:0]
+        out = np.empty((self.count, width))
+
+        def part(i: int) -> None:
+            first, last = ends[i], ends[i + 1]
+            block_features(
+                layout,
+                choice,
+                mdp.start,
+                self.states,
+                self.bounds[first : last + 1],
+                mdp.discount,
+                rows,
+                table,
+                self._work[i],
+                out[first:last],
             )
-        out = np.empty((self.count, k if few else width))
-        block_features(
-            layout,
-            (pairs - mdp.dynamics.offsets[:-1]).astype(np.uint32),
-            mdp.start,
-            self.states,
-            self.bounds,
-            mdp.discount,
-            pairs if mdp.features_per_pair else pairs[:0],
-            table,
-            self._work,
-            out,
-        )
+
+        self._spread(part, range(len(ends) - 1))
         return self._along(out) if few else out
+
+    def _paths_table(self) -> tuple[Any, int, bool]:
+        """Rows (indptr, indices, data) to be summed along paths and how wide they are: the features
+        themselves where these are few, or what they are in the directions."""
+        if self._table is None:
+            features: Any = self.mdp.features
+            k, width = self.mdp.n_features, self.width
+            sparse = not isinstance(features, np.ndarray)
+            few = sparse and features.nnz <= width * features.shape[0] and self.count * k <= WIDE
+            few |= sparse and self.directions is None
+            if few:
+                rows = features.indptr, features.indices, features.data
+            else:
+                rewards = self._all_rewards()
+                places = np.tile(np.arange(width, dtype=np.int32), len(rewards))
+                rows = np.arange(len(rewards) + 1) * width, places, rewards.ravel()
+            self._table = rows, k if few else width, few
+        return self._table
 
     def _by_values(self, policy: Policy) -> Floats:
         mdp, rewards = self.mdp, self._all_rewards()

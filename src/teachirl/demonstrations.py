@@ -215,6 +215,8 @@ def as_demonstration(mdp: MDP, demonstration: Demonstration | Policy) -> Demonst
     """
     if isinstance(demonstration, Policy):
         return Demonstration.of_policy(mdp, demonstration)
+    inside = getattr(demonstration, "demonstration", None)  # what `best_demonstration` returns
+    demonstration = inside if isinstance(inside, Demonstration) else demonstration
     require(
         isinstance(demonstration, Demonstration),
         f"demonstration must be a Demonstration or a Policy (of a plan, its .policy), got "

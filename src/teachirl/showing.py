@@ -83,6 +83,11 @@ class Shown:
     status: ShownStatus
 
     @property
+    def expectations(self) -> Floats:
+        """array [k], the demonstration's"""
+        return self.demonstration.expectations
+
+    @property
     def sentence(self) -> str:
         """What that says, in one sentence."""
         first = "Show an optimal policy: a"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .layouts import compiled
+from .layouts import compiled, shared
 
 
-@compiled
+@shared
 def block_features(layout, choice, start, states, bounds, discount, rows, features, work, out):
     """out [G, k] ← the feature expectations of a deterministic policy from each block of states.
 

@@ -27,6 +27,8 @@ WIDTHS = (4, 8, 16)  # actions a table may have; fewer are padded
 SLIP_TOLERANCE = 1e-15  # by how much a probability may miss the mixture that it is taken for
 
 compiled: Any = njit(cache=True, error_model="numpy")
+# For loops that threads may share the work of.
+shared: Any = njit(cache=True, error_model="numpy", nogil=True)
 
 
 class Table(NamedTuple):

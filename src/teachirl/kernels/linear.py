@@ -9,7 +9,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from ..checks import Floats
-from .layouts import Layout, compiled, drift, is_a
+from .layouts import Layout, compiled, drift, is_a, shared
 
 CHAINS = 8  # independent chains of updates in a sweep, to hide the latency of each
 
@@ -136,7 +136,7 @@ def bicgstab(operator, x, rest, goal, steps, work):
     return left
 
 
-@compiled
+@shared
 def push(layout, choice, start, discount):
     """The visits y [S] of a deterministic policy in deterministic dynamics, in O(S).
 
