@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -260,3 +262,29 @@ class TestInput:
         found = infer_weights(mdp, episodes)
         with pytest.raises(ti.InvalidInputError, match="rng must be"):
             found.sample(0, 3)
+
+
+def test_no_features_at_all():
+    mdp = ti.worlds.gridworld(4, slip=0.1)
+    rng = np.random.default_rng(0)
+    walks = ti.sample_trajectories(mdp, ti.Policy.uniform(mdp), episodes=5, horizon=10, rng=rng)
+    found = ti.infer_weights(mdp.with_features(np.zeros((16, 0))), walks)
+    assert found.status is ti.InferStatus.UNIDENTIFIED
+    assert found.weights.shape == (0,)
+
+
+def test_an_angle_is_one_however_large():
+    """The spread of unit vectors is a chord; a direction that is not known at all is 90° off."""
+    mdp = ti.worlds.gridworld(4, block=2, slip=0.1)
+    rng = np.random.default_rng(0)
+    walks = ti.sample_trajectories(mdp, ti.Policy.uniform(mdp), episodes=3, horizon=2, rng=rng)
+    found = ti.infer_weights(mdp, walks)
+    drawn = found.sample(np.random.default_rng(1), 4000)
+    cosine = float((drawn @ found.weights).mean()) if found.scale else 0.0
+    off = float(np.sqrt(np.trace(found.covariance)))
+    assert off == pytest.approx(np.sqrt(2 - 2 * cosine), rel=0.15)
+    said = re.search(r"about ([\d.]+) degrees", found.summary)
+    if said is not None:
+        assert float(said[1]) == pytest.approx(np.degrees(2 * np.arcsin(off / 2)), rel=0.05)
+    with pytest.raises(ti.InvalidInputError, match="n must be a whole number"):
+        found.sample(rng, -1)

@@ -386,3 +386,15 @@ def test_what_makes_no_sense_is_refused():
         for other in (ti.worlds.chain(6), ti.worlds.chain(5, discount=0.8)):
             with pytest.raises(InvalidInputError, match="states, actions and discount"):
                 told.learn(ti.Worldview.select(other, ["cell 3"]).observe(other), [1.0])
+
+
+def test_a_reward_of_another_world_is_refused():
+    calm, slippery = ti.worlds.gridworld(3), ti.worlds.gridworld(3, slip=0.3)
+    target = ti.feature_expectations(calm, ti.Policy.uniform(calm))
+    told = Adversarial().informed(slippery, np.arange(9.0))
+    with pytest.raises(InvalidInputError, match="seen must have the dynamics"):
+        told.learn(calm, target)
+    shown = ti.Demonstration.of_policy(calm, ti.Policy.uniform(calm))
+    for target in (shown, ti.Policy.uniform(calm)):
+        with pytest.raises(InvalidInputError, match="target must be what was shown in her"):
+            Adversarial().informed(calm, np.arange(9.0)).learn(calm, target)

@@ -430,7 +430,7 @@ def test_the_cases_are_what_their_names_say() -> None:
     assert by_name["an empty worldview"].target.shape == (0,)
     assert by_name["features that are all zero"].scale == 0.0
     assert by_name["features in tiny units"].scale < 1e-10
-    assert sum(not case.reachable for case in CASES) == 2
+    assert sum(not case.reachable for case in CASES) == 3
     assert by_name["a discount of .999"].mdp.discount == 0.999
     assert by_name["features per pair"].seen.features_per_pair
     assert by_name["one state"].mdp.n_states == 1 < by_name["one state"].mdp.n_pairs

@@ -113,7 +113,8 @@ def test_the_nearest_policy(rows, gamma, slip, share):
             assert learned.mismatch - learned.nearest <= goal
         recomputed = dense_expectations(seen, learned.policy)
         assert np.abs(recomputed - learned.expectations).max() <= 1e-10 * scale
-        assert learned.mismatch == pytest.approx(np.linalg.norm(recomputed - target), abs=1e-12 * scale)
+        miss = float(np.linalg.norm(recomputed - target))
+        assert learned.mismatch == pytest.approx(miss, abs=1e-12 * scale)
         assert len(learned.history) <= learned.solves + 1
         assert learned.mismatch == pytest.approx(learned.history[-1], abs=1e-10 * scale)
 

@@ -9,6 +9,7 @@ import teachirl as ti
 from teachirl.indistinct import indistinct_directions
 from teachirl.learners import LearnStatus
 from teachirl.learners.max_causal_entropy import MaxCausalEntropy
+from teachirl.learners.min_norm_point import MinNormPoint
 from teachirl.soft import SoftModel, soft_policy
 from teachirl.testing import check_learner, mdps, policies, worldviews
 from teachirl.testing import weights as any_weights
@@ -457,3 +458,28 @@ class TestContract:
         v = soft_policy(one, [0.0]).values
         assert abs(v[1]) <= 1e-13
         assert v[0] == pytest.approx(np.log(np.exp(0.9 * v[0]) + 1.0), abs=1e-12)
+
+
+class TestOutOfReach:
+    def test_nothing_to_choose(self):
+        one = ti.MDP.from_arrays([[[1.0]]], [[1.0, 0.3, 0.7]], discount=0.9)
+        learned = MaxCausalEntropy().learn(one, [30, 1, 4])
+        assert learned.status is LearnStatus.NEAREST
+        assert learned.mismatch == pytest.approx(np.linalg.norm([20, -2, -3]), rel=1e-12)
+
+    @pytest.mark.parametrize("seed", range(60))
+    def test_in_all_directions_and_units(self, seed):
+        """Targets off the affine hull, with features in units that differ a thousandfold."""
+        rng = np.random.default_rng([5, seed])
+        mdp = ti.worlds.garnet(rng, 5, 3, branching=2, n_features=4)
+        units = 10.0 ** rng.uniform(-1.5, 1.5, size=4) if seed % 2 else np.ones(4)
+        mdp = mdp.with_features(mdp.features * units)
+        reach = mdp.largest_feature / (1 - mdp.discount)
+        policy = ti.Policy.from_matrix(mdp, rng.dirichlet(np.ones(3), size=5))
+        noise = rng.normal(size=4) * reach * 10.0 ** rng.uniform(-5, -1)
+        target = ti.feature_expectations(mdp, policy) + noise
+        learned = MaxCausalEntropy().learn(mdp, target)
+        near = MinNormPoint().learn(mdp, target)
+        assert learned.status in (LearnStatus.MATCHED, LearnStatus.NEAREST)
+        assert learned.mismatch <= near.mismatch + 2e-6 * reach
+        assert learned.nearest <= near.mismatch + 1e-12 * reach

@@ -74,6 +74,8 @@ def indistinct_directions(mdp: MDP) -> Indistinct:
     >>> never.basis.shape, bool(np.abs(never.project(np.ones(5))).max() < 1e-14)
     ((2, 5), True)
     """
+    if mdp.n_features == 0:
+        return Indistinct(frozen(np.empty((0, 0))), 0.0)
     world = _Reachable(mdp)
     scales = world.largest_features()
     potentials = world.potentials(scales)

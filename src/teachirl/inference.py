@@ -49,6 +49,7 @@ from .soft import SoftModel, SoftPoint
 from .trajectories import Trajectories, check_trajectories
 
 HALVINGS = 30
+NOTHING = 1e-12
 PRIORS = 20  # times that the strength of the prior is estimated anew
 
 
@@ -62,6 +63,9 @@ class InferStatus(enum.Enum):
 
     def __repr__(self) -> str:
         return self.name
+
+    def __str__(self) -> str:
+        return str(self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +119,10 @@ class InferredWeights:
             isinstance(rng, np.random.Generator),
             f"rng must be a numpy.random.Generator, got {type(rng).__name__}",
         )
+        require(
+            isinstance(n, (int, np.integer)) and n >= 0,
+            f"n must be a whole number, 0 or more, got {n!r}",
+        )
         theta = self.scale * self.weights + rng.standard_normal((n, self.root.shape[1])) @ (
             self.root.T
         )
@@ -127,7 +135,7 @@ class InferredWeights:
         if self.scale == 0.0:
             return "the episodes say nothing about the weights."
         off = math.sqrt(float(np.trace(self.covariance)))
-        degrees = math.degrees(math.atan(off))
+        degrees = math.degrees(2.0 * math.asin(min(off / 2.0, 1.0)))  # off is a chord
         mean = math.exp(self.log_likelihood / self.steps)
         return (
             "if the expert errs as soft policies do, the direction of the weights is known to "
@@ -320,6 +328,9 @@ class _Fit:
         theta = never.project(self.B @ z)
         scale = float(np.linalg.norm(theta))
         spread = never.project((self.B @ root).T).T if len(z) else np.empty((len(theta), 0))
+        # A θ that is nothing beside its own error is rounding, and has no direction.
+        if scale <= NOTHING * float(np.linalg.norm(spread)):
+            theta, scale = np.zeros_like(theta), 0.0
         return InferredWeights(
             weights=frozen(theta / (scale or 1.0)),
             scale=scale,

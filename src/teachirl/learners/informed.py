@@ -175,8 +175,10 @@ class _Told:
         require(
             np.array_equal(mine.offsets, hers.offsets)
             and np.array_equal(mine.actions, hers.actions)
-            and mine.discount == hers.discount,
-            f"seen must have the states, actions and discount of the MDP that the reward is for, "
+            and mine.discount == hers.discount
+            and np.array_equal(mine.start, hers.start)
+            and _same(mine.transitions, hers.transitions),
+            f"seen must have the dynamics and discount of the MDP that the reward is for, "
             f"got {seen!r}",
         )
         r, phi = self.rewards, cast(Any, seen.features)
@@ -206,3 +208,10 @@ class _Told:
         if found.status is WorstCaseStatus.INTERRUPTED:
             raise KeyboardInterrupt  # a bound would be of use to its caller, half a lesson is not
         return found
+
+
+def _same(one: sp.csr_array, other: sp.csr_array) -> bool:
+    return one is other or all(
+        np.array_equal(getattr(one, part), getattr(other, part))
+        for part in ("indptr", "indices", "data")
+    )

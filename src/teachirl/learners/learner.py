@@ -104,6 +104,11 @@ class Assignment:
 
     def __init__(self, seen: MDP, target: ArrayLike, start: Policy | None) -> None:
         check_is_mdp(seen)
+        require(
+            not isinstance(target, Policy) and not hasattr(target, "expectations"),
+            f"target must be what was shown in her features, array [{seen.n_features}], such as "
+            f"view.matrix @ demonstration.expectations, got {type(target).__name__}",
+        )
         b = np.array(as_floats("target", target))
         shape = (seen.n_features,)
         require(b.shape == shape, f"target must have shape {shape}, as her features, got {b.shape}")
@@ -145,8 +150,13 @@ class Assignment:
 
 def check_limits(tolerance: float, max_steps: int) -> None:
     """Refuse a tolerance or a number of steps that makes no sense."""
-    require(0.0 < tolerance < math.inf, f"tolerance must be positive and finite, got {tolerance!r}")
     require(
-        isinstance(max_steps, (int, np.integer)) and max_steps >= 1,
+        isinstance(tolerance, (int, float, np.number)) and 0.0 < tolerance < math.inf,
+        f"tolerance must be positive and finite, got {tolerance!r}",
+    )
+    require(
+        isinstance(max_steps, (int, np.integer))
+        and not isinstance(max_steps, bool)
+        and max_steps >= 1,
         f"max_steps must be a whole number from 1 on, got {max_steps!r}",
     )

@@ -34,11 +34,11 @@ from scipy.optimize import OptimizeResult, minimize
 from ..checks import Floats
 from ..errors import require
 from ..mdp import MDP
-from ..occupancies import mixture
 from ..planning import optimal_policy
 from ..policy import Policy
 from ..soft import UNSEEN, SoftModel, SoftPoint, check_temperature
 from .learner import Assignment, Learned, LearnStatus, check_limits
+from .nearness import concluded
 
 _EPS = float(np.finfo(float).eps)
 HALVINGS = 20  # of a step of Newton's, before rounding is taken to be in the way
@@ -60,7 +60,8 @@ class MaxCausalEntropy:
     regularisation : ρ ≥ 0, to keep the weights small: she then stops at the least of D, if the
         mismatch is not within the tolerance before, with the status SETTLED
 
-    A target out of reach leads to the nearest policy, with a proof.
+    A target out of reach leads to the nearest policy, with a proof. If the policy that she starts
+    with matches, she keeps it, and has no weights to report; the uniform one is the most random.
 
     Examples
     --------
@@ -100,18 +101,10 @@ class MaxCausalEntropy:
         search = _Search(task, goal, self.regularisation * self.temperature, self.max_steps)
         status = search.run()
         policy = Policy(seen.dynamics, chances=search.now.point.chances)
-        weights, first = self.temperature * search.now.theta, task.miss(task.first)
-        if search.now.miss > first:
-            ahead = search.now.mu - task.first
-            share = float((task.target - task.first) @ ahead / (ahead @ ahead))
-            share = min(max(share, 0.0), 1.0)
-            policy = mixture(seen, [task.start, policy], [1.0 - share, share])
+        weights = self.temperature * search.now.theta
         learned = task.report(policy, weights, search.solves, search.history, status)
-        if learned.mismatch > first:  # by rounding
-            learned = task.report(task.start, weights, search.solves, search.history, status)
-        if status is LearnStatus.MATCHED and learned.mismatch > goal:
-            status = LearnStatus.ROUNDING
-        return replace(learned, status=status, nearest=min(search.nearest, learned.mismatch))
+        learned = concluded(task, learned, goal)
+        return replace(learned, nearest=min(search.nearest, learned.mismatch))
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +256,7 @@ class _Search:
 
         If the target is out of reach, ρ is lowered whenever she is near the least of D.
         """
-        rho = self.rho
+        rho, best = self.rho, self.now
         while True:
             if self.outside and rho == 0.0:
                 self.now = self.first  # D has led θ far off by now
@@ -287,6 +280,12 @@ class _Search:
                 if _length(trial.slope(rho)) < (1.0 - 0.1 * share) * _length(slope):
                     break
             else:
+                best = min(best, self.now, key=lambda iterate: iterate.miss)
+                if rho == 0.0 and not self.outside:
+                    # Perhaps the target is out of reach, and nothing has proved it yet.
+                    self.outside = True
+                    continue
+                self.now = best
                 return LearnStatus.ROUNDING
             self.accept(trial)
             status = self.status() or self.proved()

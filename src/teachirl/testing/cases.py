@@ -147,6 +147,7 @@ def cases() -> Iterator[Case]:
     yield _case("one state, one action", MDP.from_arrays([[[1.0]]], [[3.0]], discount=0.9), [[2]])
     ring = MDP.from_arrays(np.roll(np.eye(4), 1, axis=1)[:, None], np.eye(4), discount=0.8)
     yield _case("one action in every state", ring, np.eye(4)[:2], [1, 0, 0, 0])
+    yield _far("nothing to choose, and out of reach", ring, np.eye(4)[:3], [1, 0, 0, 0])
     yield _case("states that are never reached", _islands(), np.eye(3)[:2], [-1, 2, 0], mixed=True)
     yield _case("a terminal sink", _errand(), [[1, 0], [1, 1]], [-1, 5], mixed=True)
     slippery = gridworld(4, block=2, slip=0.3)

@@ -226,7 +226,7 @@ def _check_types(seen: MDP, learned: Learned, place: str) -> None:
         )
     solves = learned.solves
     promise(
-        isinstance(solves, int) and not isinstance(solves, bool) and solves >= 0,
+        isinstance(solves, (int, np.integer)) and not isinstance(solves, bool) and solves >= 0,
         f"{place}: solves must be an int from 0 on, got {solves!r}",
     )
     promise(
