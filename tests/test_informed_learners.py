@@ -384,7 +384,7 @@ def test_what_makes_no_sense_is_refused():
         with pytest.raises(InvalidInputError, match="target must have shape"):
             told.learn(seen, [1.0, 2.0])
         for other in (ti.worlds.chain(6), ti.worlds.chain(5, discount=0.8)):
-            with pytest.raises(InvalidInputError, match="states, actions and discount"):
+            with pytest.raises(InvalidInputError, match="dynamics and discount"):
                 told.learn(ti.Worldview.select(other, ["cell 3"]).observe(other), [1.0])
 
 

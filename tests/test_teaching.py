@@ -9,9 +9,10 @@ import pytest
 
 import teachirl as ti
 from teachirl.errors import FileFormatError, InvalidInputError
-from teachirl.learners import Adversarial, MinNormPoint, Projection
+from teachirl.learners import Adversarial, Benevolent, MinNormPoint, Projection
 from teachirl.lessons import Lesson, LessonStatus
 from teachirl.teachers import Choice
+from teachirl.teachers.optimal_subset import OptimalSubset
 from teachirl.teachers.tr_greedy import TRGreedy
 from teachirl.teaching import teach
 
@@ -303,3 +304,52 @@ def test_a_teacher_without_her_notes_chooses_the_same(seed):
     assert one.taught == other.taught
     for with_notes, without in zip(one.rounds[1:], other.rounds[1:], strict=True):
         np.testing.assert_allclose(with_notes.scores, without.scores, rtol=1e-9, atol=1e-12)
+
+
+def test_lucky_learners_do_not_end_a_lesson_that_asks_for_a_guarantee():
+    lesson = teach(chain_task(), InOrder(), Benevolent(), rng=rng(), until=0.9)
+    assert lesson.status is LessonStatus.GUARANTEED
+    assert lesson.rounds[-1].guaranteed >= 0.9
+    assert lesson.rounds[0].performance >= 1 - 1e-6  # by luck
+
+
+def test_the_rule_is_about_the_expert_not_his_sample():
+    """Of 30 episodes the mean may earn more than any policy can."""
+    mdp = ti.worlds.chain(5)
+    expert = ti.optimal_policy(mdp, WEIGHTS)
+    demo = ti.Demonstration.sample(mdp, expert.policy, episodes=30, horizon=100, rng=rng())
+    view = ti.Worldview(np.eye(5))
+    for policy in (expert.policy, None):
+        shown = replace(demo, policy=policy, trajectories=None)
+        task = ti.Task(mdp, WEIGHTS, view, np.eye(5), demonstration=shown)
+        lesson = teach(task, InOrder(), MinNormPoint(), rng=rng(), tolerance=0.02)
+        assert lesson.status is LessonStatus.LEARNED
+        assert len(lesson.rounds) == 1
+
+
+def test_required_features_that_just_fit_the_money():
+    task = chain_task(costs=[0.1, 1, 0.2, 1, 1], required=["cell 1", "cell 3"])
+    for teacher in (TRGreedy(), OptimalSubset()):
+        lesson = teach(task, teacher, MinNormPoint(), rng=rng(), max_cost=0.3, tolerance=-1.0)
+        assert set(lesson.taught) == {0, 2}
+
+    class Stops:
+        def choose(self, situation, rng):
+            return Choice(None, np.full(5, np.nan))
+
+    with pytest.raises(InvalidInputError, match=r"stopped, but \['cell 1', 'cell 3'\]"):
+        teach(task, Stops(), MinNormPoint(), rng=rng())
+
+
+def test_policies_come_back_from_json_to_the_last_bit():
+    mdp = ti.worlds.gridworld(6, 2)
+    draw = np.random.default_rng(5)
+    task = ti.Task(mdp, draw.normal(size=9), ti.Worldview(draw.normal(size=(3, 9))), np.eye(9))
+    lesson = teach(task, TRGreedy(), Projection(), rng=rng(), budget=2, tolerance=-1.0)
+    read = Lesson.from_json(lesson.to_json(), task)
+    assert read.policy.probabilities.tobytes() == lesson.policy.probabilities.tobytes()
+    assert read.to_json() == lesson.to_json()
+    vague = replace(task.demonstration, radius=2.0, confidence=0.9)
+    other = ti.Task(mdp, task.weights, task.worldview, np.eye(9), demonstration=vague)
+    with pytest.raises(FileFormatError, match="is of another task"):
+        Lesson.from_json(lesson.to_json(), other)

@@ -153,7 +153,8 @@ def _digest(task: Task) -> str:
         parts = [features.indptr, features.indices, features.data]
     parts += [rows.indptr, rows.indices, rows.data, mdp.dynamics.offsets, mdp.start]
     parts += [np.array(mdp.discount), task.weights, task.worldview.matrix, task.teachable]
-    parts += [task.costs, task.demonstration.expectations]
+    parts += [task.costs, task.demonstration.expectations, np.array(task.demonstration.error)]
+    parts += [np.array(task.required, int), np.array(task.forbidden, int)]
     for part in parts:
         array = np.ascontiguousarray(part)
         if array.dtype.kind == "i":
@@ -314,7 +315,9 @@ def _policy(reader: _Reader, task: Task) -> Policy:
             if not np.array_equal(pairs, np.trunc(pairs)):
                 reader.fail("pairs", "must be whole numbers")
             return Policy(dynamics, pairs=pairs.astype(np.int64))
-        return Policy(dynamics, chances=reader.numbers("chances"))
+        chances = reader.numbers("chances")
+        Policy(dynamics, chances=chances)  # checks them; and normalises, which rounds
+        return Policy.of_chances(dynamics, chances)
     except InvalidInputError as error:
         reader.fail("", f"is no policy of the task: {error}")
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import time
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def teach(
     rng: np.random.Generator,
     budget: int | None = None,
     max_cost: float = math.inf,
-    tolerance: float = 1e-3,
+    tolerance: float | None = None,
     until: float | None = None,
     mismatch: float | None = None,
     certified: bool = True,
@@ -53,8 +54,9 @@ def teach(
     rng : for teachers who leave something to chance
     budget : B, how many features may be taught; all of them by default
     max_cost : what they may cost in all
-    tolerance : ε; the lesson ends once |R(L) − R(T)| is at most this fraction of max R − min R. A
-        negative one never ends it
+    tolerance : ε; the lesson ends once |R(L) − R(T)| is at most this fraction of max R − min R, T
+        being the task's own demonstration, or within what sampling leaves open. A negative one
+        never ends it. 1e-3 by default; with `until`, which asks for more than luck, negative
     until : the lesson ends once this relative performance is guaranteed
     mismatch : how closely learners are taken to match, in her features, for what is guaranteed. By
         default exactly; a sampled demonstration, as closely as the expert himself does
@@ -85,6 +87,8 @@ def teach(
         f"budget must be a whole number that is not negative, got {budget!r}",
     )
     require(max_cost >= 0.0, f"max_cost must not be negative, got {max_cost!r}")
+    if tolerance is None:
+        tolerance = 1e-3 if until is None else -1.0
     require(not math.isnan(tolerance), "tolerance must be a number, got nan")
     require(
         until is None or 0.0 <= until <= 1.0,
@@ -139,6 +143,14 @@ class _Lecture:
         for feature in self.taught:
             self.view = self.view.extend(self.task.teachable[feature], self.task.names[feature])
 
+    @cached_property
+    def expert(self) -> tuple[float, float]:
+        """R(T), and how far that may be off."""
+        shown, weights = self.task.demonstration, self.task.weights
+        if shown.policy is not None:
+            return float(weights @ feature_expectations(self.task.mdp, shown.policy)), 0.0
+        return float(weights @ shown.expectations), float(np.linalg.norm(weights)) * shown.error
+
     @property
     def cost(self) -> float:
         return float(self.task.costs[self.taught].sum())
@@ -162,10 +174,10 @@ class _Lecture:
         task, last = self.task, self.rounds[-1]
         if not set(task.required) <= set(self.taught):
             return None
-        shown = float(task.weights @ self.demonstration.expectations)
         earned = float(task.weights @ feature_expectations(task.mdp, self.policy))
         allowed = tolerance * (task.best.value - task.worst.value)
-        if tolerance >= 0.0 and abs(earned - shown) <= max(allowed, 0.0):
+        shown, doubt = self.expert
+        if tolerance >= 0.0 and abs(earned - shown) <= max(allowed, doubt, 0.0):
             return LessonStatus.LEARNED
         if until is not None and last.guaranteed >= until:
             return LessonStatus.GUARANTEED
@@ -194,6 +206,8 @@ class _Lecture:
         choice = teacher.choose(situation, rng)
         spent = time.perf_counter() - began
         if choice.feature is None:
+            missing = [task.names[i] for i in task.required if i not in self.taught]
+            require(not missing, f"the teacher stopped, but {missing} must be taught")
             return False
         require(
             choice.feature in candidates,

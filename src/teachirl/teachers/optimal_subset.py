@@ -8,6 +8,7 @@ import numpy as np
 
 from ..checks import Ints, frozen
 from ..errors import require
+from ..greedy import WITHIN
 from ..risk import risk_after, teaching_risk
 from ..subsets import Subset, best_subset
 from .teacher import Choice, Situation
@@ -66,10 +67,9 @@ def _pool(situation: Situation) -> tuple[Ints, Ints]:
     """What may be taught in this round or later, and what of it must be."""
     task, candidates = situation.task, situation.candidates
     required = np.setdiff1d(np.array(task.required, dtype=np.int64), situation.taught)
-    fit = (
-        len(required) <= situation.features_left
-        and float(task.costs[required].sum()) <= situation.cost_left
-    )
+    fit = len(required) <= situation.features_left and float(
+        task.costs[required].sum()
+    ) <= situation.cost_left * (1.0 + WITHIN)
     if len(required) == 0 or not fit:
         # If not all that is required fits, the best of it that does.
         return candidates, required[:0]
