@@ -16,9 +16,10 @@ import teachirl as ti
 from teachirl.errors import InvalidInputError
 from teachirl.learners import LearnStatus
 from teachirl.learners import linear_program as module
+from teachirl.learners.game import Game
 from teachirl.learners.learner import Assignment
 from teachirl.learners.linear_program import LinearProgram
-from teachirl.learners.multiplicative_weights import Game, MultiplicativeWeights
+from teachirl.learners.multiplicative_weights import MultiplicativeWeights
 from teachirl.testing import check_learner, mdps, policies, worldviews
 
 BOTH = [MultiplicativeWeights(), LinearProgram()]

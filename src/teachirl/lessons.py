@@ -112,7 +112,7 @@ class Lesson:
         ]
         for number, (each, name) in enumerate(zip(self.rounds, names, strict=True)):
             proved = "" if math.isnan(each.guaranteed) else f"{each.guaranteed:.3f}"
-            missed = "< 1e-12" if each.mismatch < 1e-12 else f"{each.mismatch:.2g}"
+            missed = "< 1e-9" if each.mismatch < 1e-9 else f"{each.mismatch:.2g}"
             lines.append(
                 f"{number:>3}  {name:<{width}}  {each.cost:>8.4g}  {each.risk:>5.3f}  "
                 f"{missed:>9}  {each.performance:>11.3f}  {proved:>10}"

@@ -32,8 +32,8 @@ from ..mdp import MDP
 from ..occupancies import occupancy, policy_from_occupancy
 from ..planning import optimal_policy
 from ..policy import Policy
+from .game import Game
 from .learner import Assignment, Learned, LearnStatus, check_limits
-from .multiplicative_weights import Game
 
 # What HiGHS may violate a constraint by, in units in which all is about 1.
 FEASIBLE = 1e-9
