@@ -266,6 +266,12 @@ def test_mistakes_are_named():
         race(mdp, view, w, policy, features, costs=np.zeros(len(features)))
     with pytest.raises(InvalidInputError, match="tolerance must be positive"):
         race(mdp, view, w, policy, features, tolerance=0.0)
+    with pytest.raises(InvalidInputError, match=r"mismatches must have shape \(\d+,\)"):
+        race(mdp, view, w, policy, features, mismatches=[1.0])
+    with pytest.raises(InvalidInputError, match="mismatches must not be negative"):
+        race(mdp, view, w, policy, features, mismatches=np.full(len(features), -1.0))
+    with pytest.raises(InvalidInputError, match="tolerance must be positive"):
+        GapGreedy(tolerance=0.0)
 
 
 def situation(task: ti.Task, view=None, **changes) -> Situation:
@@ -314,10 +320,42 @@ def test_it_stops_where_nothing_can_help_but_teaches_what_is_required():
     seeing = view.extend(w)
     task = ti.Task(mdp, w, seeing, np.eye(k))
     assert GapGreedy().choose(situation(task), RNG).feature is None
-    # Ties everywhere: no feature alone lifts anything, as only the sum of two is seen.
-    chain = ti.worlds.chain(5)
-    task = ti.Task(chain, [0, 0, 0, 0, 1.0], ti.Worldview(np.empty((0, 5))), np.eye(5)[:1])
+    # Neither the guarantee nor the risk improves.
+    chain, nothing = ti.worlds.chain(5), ti.Worldview(np.empty((0, 5)))
+    task = ti.Task(chain, [0, 0, 0, 0, 1.0], nothing, np.eye(5)[:1])
+    assert GapGreedy().choose(situation(task), RNG).feature is None
+    task = ti.Task(chain, [0, 0, 0, 0, 1.0], nothing, np.eye(5)[:1], required=[0])
     assert GapGreedy().choose(situation(task), RNG).feature == 0
+
+
+def test_where_no_feature_lifts_anything_the_risk_decides_then_the_cost():
+    """With one action nothing is missing; with two that look alike, no feature tells anything."""
+    transitions = np.zeros((4, 2, 4))
+    transitions[0, 0, [1, 2]] = transitions[0, 1, [1, 3]] = 0.5
+    transitions[[1, 2, 3], :, 0] = 1.0
+    mdp = ti.MDP.from_arrays(transitions, np.eye(4), discount=0.5)
+    w = np.array([0.0, 0.0, 1.0, -1.0])
+    view = ti.Worldview(np.empty((0, 4)))
+    # Who knows how often she is in 0 or 1 knows nothing of 2 and 3; (1, 1, 2, 2) lowers no risk.
+    features = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1], [0, 1, 0.1, -0.1], [1, 0, 0.2, -0.2]]
+    policy = ti.optimal_policy(mdp, w).policy
+    task = ti.Task(mdp, w, view, features[:3])
+    exact = one_by_one(mdp, view, w, policy, task.teachable)
+    assert exact == pytest.approx(np.full(3, ti.worst_policy(mdp, w).value), abs=1e-8)
+    assert GapGreedy().choose(situation(task), RNG).feature is None
+
+    # At ε = 100 anybody matches, so that all tie whatever is taught.
+    vague = {"mismatch": 100.0}
+    task = ti.Task(mdp, w, view, features)
+    assert GapGreedy().choose(situation(task, **vague), RNG).feature == 4
+    task = ti.Task(mdp, w, view, [*features, 2.0 * np.array(features[4])], [1, 1, 1, 1, 5, 3])
+    for money in (math.inf, 20.0):
+        choice = GapGreedy().choose(situation(task, cost_left=money, **vague), RNG)
+        assert choice.feature == 5
+        assert choice.scores[5] == np.nanmax(choice.scores)
+    must = ti.Task(mdp, w, view, features, required=[1, 3])
+    here = situation(must, candidates=np.array([1, 3]), **vague)
+    assert GapGreedy().choose(here, RNG).feature == 3
 
 
 def test_one_state():
@@ -334,6 +372,126 @@ def test_if_nobody_matches_it_chooses_as_tr_greedy_does():
     other = TRGreedy().choose(situation(task), RNG)
     assert choice.feature == other.feature
     np.testing.assert_array_equal(choice.scores, other.scores)
+
+
+def vaguely(seed: int, episodes: int, lengths=(0.1, 1.0, 4.0)):
+    """A task with a sampled demonstration, and feature rows of different lengths."""
+    mdp = ti.worlds.gridworld(6, 2, slip=0.1)
+    rng = np.random.default_rng(seed)
+    k = mdp.n_features
+    w, view = rng.standard_normal(k), ti.Worldview(0.5 * rng.standard_normal((1, k)))
+    features = rng.choice(lengths, (6, 1)) * np.vstack([np.eye(k)[:4], rng.normal(size=(2, k))])
+    features = np.vstack([features, np.zeros(k)])
+    return ti.Task(mdp, w, view, features, demonstration=sampled(mdp, w, episodes, seed))
+
+
+def with_their_own(task: ti.Task, view: ti.Worldview):
+    """Each feature's ε, and what is guaranteed at that."""
+    shown, found = task.demonstration, []
+    for f in task.teachable:
+        wider = view.extend(f)
+        ε = wider.norm * shown.error
+        (value,) = one_by_one(task.mdp, view, task.weights, shown, [f], ε, method="bundle")
+        found.append((ε, value))
+    return np.array(found).T
+
+
+@pytest.mark.parametrize(("seed", "episodes"), [(0, 10**5), (1, 10**5), (2, 10**4), (3, 10**4)])
+def test_each_feature_with_the_mismatch_that_it_brings(seed, episodes):
+    task = vaguely(seed, episodes)
+    mdp, w, view, shown = task.mdp, task.weights, task.worldview, task.demonstration
+    after, exact = with_their_own(task, view)
+    now = view.norm * shown.error
+    assert after.max() > 1.2 * now > 0.0
+    raced = race(mdp, view, w, shown, task.teachable, now, mismatches=after, tolerance=1e-3)
+    span = span_of(mdp, w)
+    doubt = 3e-4 * span
+    check_race(raced, exact, doubt)
+    check_pick(raced.best, exact, 1e-3 * span, doubt)
+
+
+def test_a_race_with_any_sizes_of_mismatch_even_if_nobody_matches_before():
+    matched_later = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        states, actions, k = rng.integers(2, 6), rng.integers(2, 4), rng.integers(1, 5)
+        transitions = rng.dirichlet(np.full(states, 0.4), size=(states, actions))
+        mdp = ti.MDP.from_arrays(transitions, rng.normal(size=(states, k)), discount=0.8)
+        w, view = rng.normal(size=k), ti.Worldview(rng.normal(size=(rng.integers(3), k)))
+        features = rng.choice([0.1, 1.0, 5.0], (5, 1)) * rng.normal(size=(5, k))
+        features[0] = 0.0
+        shown = ti.Demonstration.of_policy(mdp, ti.optimal_policy(mdp, w).policy)
+        if seed % 3:
+            off = rng.choice([0.1, 1.0]) * rng.normal(size=k)
+            shown = ti.Demonstration(shown.expectations + off, radius=0.5, confidence=0.9)
+        now, own = rng.choice([0.0, 0.05, 0.5]), rng.choice([0.0, 0.05, 0.5, 3.0], 5)
+        raced = race(mdp, view, w, shown, features, now, mismatches=own, tolerance=1e-3)
+        exact = np.array(
+            [
+                one_by_one(mdp, view, w, shown, [f], ε, method="bundle")[0]
+                for f, ε in zip(features, own, strict=True)
+            ]
+        )
+        doubt = 3e-4 * span_of(mdp, w) + 1e-8 * size_of(mdp, w)
+        check_race(raced, exact, doubt)
+        check_pick(raced.best, exact, raced.tie, doubt)
+        matched_later += not raced.matchable and exact.max() > raced.present + raced.tie
+    assert matched_later >= 3
+
+
+@pytest.mark.parametrize(("seed", "episodes"), [(0, 10**5), (1, 10**5), (2, 10**4), (3, 10**4)])
+def test_lessons_from_samples_take_the_best_guarantee_and_stop_before_it_falls(seed, episodes):
+    task, rng = vaguely(seed, episodes), np.random.default_rng(0)
+    span = task.best.value - task.worst.value
+    lesson = ti.teach(task, GapGreedy(1e-3), ti.learners.MinNormPoint(0.3), rng=rng, tolerance=-1.0)
+    view = task.worldview
+    for before, each in zip(lesson.rounds, lesson.rounds[1:], strict=False):
+        exact = with_their_own(task, view)[1]
+        exact[list(lesson.taught[: lesson.taught.index(each.taught)])] = -np.inf
+        if before.guaranteed > 2e-3:  # otherwise there is nothing to lose
+            assert exact[each.taught] >= exact.max() - 1.5e-3 * span
+            assert each.guaranteed > before.guaranteed
+        view = view.extend(task.teachable[each.taught])
+    left = np.setdiff1d(np.arange(len(task.teachable)), lesson.taught)
+    if len(left) and lesson.rounds[-1].guaranteed > 2e-3:
+        last = task.worst.value + lesson.rounds[-1].guaranteed * span
+        assert with_their_own(task, view)[1][left].max() <= last + 1.5e-3 * span
+    # A fixed mismatch is the same in all views.
+    here = situation(task, mismatch=0.2)
+    assert here.mismatch_with(view) == 0.2
+    free = situation(task, fixed=False)
+    assert free.mismatch_with(view) == view.norm * task.demonstration.error
+    exactly = ti.Demonstration.of_policy(task.mdp, task.best.policy)
+    assert free.mismatch_with(view, exactly) == 0.0
+
+
+def test_it_teaches_what_is_required_even_if_that_takes_from_the_guarantee():
+    task = vaguely(0, 10**5)
+    worse = ti.Task(
+        task.mdp,
+        task.weights,
+        task.worldview.extend(task.weights),
+        [[50.0], [20.0]] * np.eye(9)[:2],
+        demonstration=task.demonstration,
+    )
+    view = worse.worldview
+    before = ti.worst_case(
+        worse.mdp, view, worse.weights, worse.demonstration, view.norm * worse.demonstration.error
+    ).lower
+    exact = with_their_own(worse, view)[1]
+    assert (exact < before - 1e-2 * span_of(task.mdp, task.weights)).all()
+    own = {"mismatch": view.norm * worse.demonstration.error, "fixed": False}
+    assert GapGreedy(1e-3).choose(situation(worse, **own), RNG).feature is None
+    must = ti.Task(
+        worse.mdp,
+        worse.weights,
+        view,
+        worse.teachable,
+        demonstration=worse.demonstration,
+        required=[0, 1],
+    )
+    choice = GapGreedy(1e-3).choose(situation(must, **own), RNG)
+    assert choice.feature == int(np.argmax(exact))
 
 
 def test_a_sampled_demonstration_with_the_mismatch_it_may_have():

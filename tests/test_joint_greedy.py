@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import teachirl as ti
+from teachirl.errors import InvalidInputError
 from teachirl.showing import best_demonstration
 from teachirl.teachers import Situation
 from teachirl.teachers.gap_greedy import GapGreedy
@@ -66,7 +68,7 @@ def test_the_pair_guarantees_its_score_and_no_less_than_gap_greedy(seed):
 
 def test_with_all_on_the_shortlist_it_is_the_best_of_all_pairs():
     task = grid_task(3, n=4)
-    choice = JointGreedy(shortlist=4, starts=8).choose(situation(task), RNG)
+    choice = JointGreedy(shortlist=4, starts=8, seed=1).choose(situation(task), RNG)
     span = task.best.value - task.worst.value
     exact = [
         best_demonstration(
@@ -80,7 +82,103 @@ def test_with_all_on_the_shortlist_it_is_the_best_of_all_pairs():
         for f in task.teachable
     ]
     assert choice.feature == int(np.argmax(exact))
-    assert choice.scores == pytest.approx(np.array(exact), abs=1e-3 * span)
+    assert choice.scores == pytest.approx(np.array(exact), abs=1e-5 * span)
+
+
+def from_below(seed: int) -> ti.Task:
+    """Where the best demonstration for what she sees hides what features are worth."""
+    mdp = ti.worlds.gridworld(6, 1, discount=0.9)
+    rng = np.random.default_rng(seed)
+    w, view = rng.normal(size=36), ti.Worldview(rng.normal(size=(3, 36)))
+    features = np.eye(36)[rng.choice(36, 12, replace=False)]
+    before = ti.Task(mdp, w, view, features)
+    shown = best_demonstration(
+        mdp, view, w, rng=np.random.default_rng(0), proof_solves=0, indistinct=before.indistinct
+    )
+    return ti.Task(mdp, w, view, features, demonstration=shown.demonstration)
+
+
+def test_what_is_shown_now_does_not_hide_what_a_feature_is_worth():
+    task = from_below(2)
+    choice = JointGreedy(starts=2).choose(situation(task), RNG)
+    assert choice.feature == 11
+    reached = guaranteed(task, 11, choice.demonstration)
+    assert task.relative_at_least(reached) >= 0.95
+    # None of them adds anything to what is shown: it guarantees all that it earns.
+    best = max(guaranteed(task, f, task.demonstration) for f in range(12))
+    assert task.relative_at_least(best) <= 0.81
+
+
+def sampled_task(seed: int, episodes: int = 10**4) -> ti.Task:
+    exact = grid_task(seed)
+    rng = np.random.default_rng(seed)
+    shown = ti.Demonstration.sample(
+        exact.mdp, exact.best.policy, episodes=episodes, horizon=100, rng=rng
+    )
+    rows = rng.choice([0.2, 1.0, 5.0], (len(exact.teachable), 1)) * exact.teachable
+    return ti.Task(exact.mdp, exact.weights, exact.worldview, rows, demonstration=shown)
+
+
+@pytest.mark.parametrize("make", [from_below, grid_task, sampled_task])
+@pytest.mark.parametrize("seed", range(3))
+def test_it_never_guarantees_less_than_gap_greedy_with_either_demonstration(make, seed):
+    task = make(seed)
+    span = task.best.value - task.worst.value
+    ε = task.worldview.norm * task.demonstration.error
+    here = situation(task, mismatch=ε, fixed=False)
+
+    def reached(feature, shown):
+        view = task.worldview.extend(task.teachable[feature])
+        allowed = view.norm * shown.error  # 0 if it is exact
+        return ti.worst_case(task.mdp, view, task.weights, shown, allowed).lower
+
+    choice = JointGreedy(shortlist=1, starts=1, tolerance=1e-4).choose(here, RNG)
+    mine = reached(choice.feature, choice.demonstration or task.demonstration)
+    assert mine == pytest.approx(choice.scores[choice.feature], abs=1e-4 * span)
+    optimal = ti.Demonstration.of_policy(task.mdp, task.best.policy)
+    for shown in (task.demonstration, optimal):
+        other = replace(here, demonstration=shown, mismatch=here.mismatch_with(here.view, shown))
+        alone = GapGreedy(1e-4).choose(other, RNG)
+        if alone.feature is not None:
+            assert mine >= reached(alone.feature, shown) - 2e-4 * span
+
+
+def test_lessons_from_a_sample_guarantee_what_the_scores_say():
+    task = sampled_task(1, episodes=1000)
+    lesson = ti.teach(
+        task,
+        JointGreedy(shortlist=2, starts=2, tolerance=1e-4),
+        ti.learners.MinNormPoint(0.3),
+        rng=np.random.default_rng(0),
+        budget=2,
+        tolerance=-1.0,
+    )
+    assert len(lesson.taught) == 2 and lesson.demonstration.error == 0.0
+    for each in lesson.rounds[1:]:
+        promised = task.relative(each.scores[each.taught])
+        assert each.guaranteed == pytest.approx(promised, abs=2e-4)
+
+
+def test_if_nothing_gains_the_risk_decides_and_it_stops_where_that_does_not_fall():
+    mdp, nothing = ti.worlds.chain(5), ti.Worldview(np.empty((0, 5)))
+    vague = {"mismatch": 100.0}  # anybody matches
+    w = [0.0, 0.0, 0.0, 1.0, 2.0]
+    teacher = JointGreedy(shortlist=2, starts=1)
+    task = ti.Task(mdp, w, nothing, np.eye(5))
+    assert teacher.choose(situation(task, **vague), RNG).feature == 4
+    task = ti.Task(mdp, w, nothing, np.eye(5)[:3])
+    assert teacher.choose(situation(task, **vague), RNG).feature is None
+
+
+def test_wrong_settings():
+    for settings, message in [
+        ({"tolerance": 0.0}, "tolerance must be positive"),
+        ({"shortlist": 0}, "shortlist must be a whole number from 1 on, got 0"),
+        ({"starts": 1.5}, "starts must be a whole number from 1 on, got 1.5"),
+        ({"starts": True}, "starts must be a whole number from 1 on, got True"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            JointGreedy(**settings)
 
 
 def test_the_demonstration_stays_if_no_other_is_better():

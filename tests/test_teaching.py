@@ -201,6 +201,15 @@ def test_wrong_arguments():
     for options, message in [
         ({"budget": -1}, "budget must be a whole number"),
         ({"budget": 1.5}, "budget must be a whole number"),
+        ({"budget": True}, "budget must be a whole number"),
+        ({"max_cost": None}, "max_cost must not be negative; math.inf if"),
+        ({"max_cost": math.nan}, "max_cost must not be negative"),
+        ({"tolerance": "small"}, "tolerance must be a number, got 'small'"),
+        ({"until": "soon"}, "until must be a relative performance"),
+        ({"mismatch": "none"}, "mismatch must be non-negative"),
+        ({"after": "lesson.json"}, "after must be a Lesson, got str"),
+        ({"rng": 0}, "rng must be a numpy.random.Generator, got int"),
+        ({"rng": None}, "rng must be a numpy.random.Generator, got NoneType"),
         ({"max_cost": -1.0}, "max_cost must not be negative"),
         ({"tolerance": math.nan}, "tolerance must be a number"),
         ({"until": 1.5}, "until must be a relative performance"),
@@ -208,14 +217,43 @@ def test_wrong_arguments():
         ({"mismatch": -1.0}, "mismatch must be non-negative"),
     ]:
         with pytest.raises(InvalidInputError, match=message):
-            teach(task, InOrder(), learner, rng=rng(), **options)
+            teach(task, InOrder(), learner, **{"rng": rng()} | options)
 
-    class Wrong:
+
+def test_wrong_people():
+    task, learner = chain_task(), MinNormPoint()
+    for people, message in [
+        ((task.mdp, InOrder(), learner), "task must be a Task, got MDP"),
+        ((task, InOrder, learner), r"teacher must be an object, not a class: InOrder\(\)"),
+        ((task, "TRGreedy", learner), "teacher must have a method choose, str has none"),
+        ((task, InOrder(), MinNormPoint), r"learner must be an object, not a class: MinNormP"),
+        ((task, InOrder(), None), "learner must have a method learn or informed, NoneType"),
+        ((task, learner, InOrder()), "teacher must have a method choose, MinNormPoint has none"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            teach(*people, rng=rng())
+
+
+def test_wrong_answers_of_a_teacher():
+    @dataclass
+    class Answers:
+        answer: object
+
         def choose(self, situation, rng):
-            return Choice(17, np.zeros(5))
+            return self.answer
 
-    with pytest.raises(InvalidInputError, match="chose feature 17, which is not among"):
-        teach(task, Wrong(), learner, rng=rng())
+    for answer, message in [
+        (Choice(17, np.zeros(5)), "chose feature 17, which is not among"),
+        (Choice(True, np.zeros(5)), "chose feature True, which is not among"),
+        (Choice("cell 1", np.zeros(5)), "chose feature 'cell 1', which is not among"),
+        (3, "the teacher must return a Choice, got int"),
+        (None, "the teacher must return a Choice, got NoneType"),
+        (Choice(0, np.zeros(4)), r"scores must have shape \(5,\), one a feature, got \(4,\)"),
+        (Choice(None, np.zeros((5, 1))), r"scores must have shape \(5,\)"),
+        (Choice(0, "high"), "the teacher's scores"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            teach(chain_task(), Answers(answer), MinNormPoint(), rng=rng(), tolerance=-1.0)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ At ε = 0 all candidates share the plans of one pool (`contenders`), and most ar
 MDP solve of their own. At ε > 0 each worst case that is solved has a witness, who bounds those of
 others: where he matches in their view too, or would if mixed with the demonstration.
 
+Candidates may have an ε of their own each: then one more row can make the guarantee smaller.
+
 If no policy matches the demonstration, nothing is guaranteed: g_f then counts as min R.
 """
 
@@ -81,6 +83,7 @@ def race(
     candidates: ArrayLike,
     mismatch: float = 0.0,
     *,
+    mismatches: ArrayLike | None = None,
     costs: ArrayLike | None = None,
     tolerance: float = 1e-6,
 ) -> Raced:
@@ -92,6 +95,7 @@ def race(
     demonstration : what she is shown, or the policy that she is shown
     candidates : array [n, k], at least one
     mismatch : ε, up to which learners are taken to match
+    mismatches : array [n], ε once each candidate is taught; the same by default
     costs : array [n], positive: what counts is then the gain per cost
     tolerance : gains that differ by at most this fraction of max R − min R tie; of gains per cost,
         in units of the smallest cost
@@ -124,9 +128,15 @@ def race(
         bad = np.argwhere(~(values > 0.0) | ~np.isfinite(values))
         require(len(bad) == 0, f"costs must be positive and finite, got {at(values, bad)}")
         worth = values.min() / values
+    after = np.full(n, float(mismatch))
+    if mismatches is not None:
+        after = as_floats("mismatches", mismatches)
+        require(after.shape == (n,), f"mismatches must have shape ({n},), got {after.shape}")
+        bad = np.argwhere(~(after >= 0.0) | ~np.isfinite(after))
+        require(len(bad) == 0, f"mismatches must not be negative, got {at(after, bad)}")
     run: _Race
-    if mismatch:
-        run = _Separate(mdp, view, w, shown, features, float(mismatch), tolerance)
+    if mismatch or after.any():
+        run = _Separate(mdp, view, w, shown, features, float(mismatch), after, tolerance)
     else:
         run = _Together(mdp, view, w, shown, features, tolerance)
     single = best = run.winner(np.ones(n))
@@ -186,20 +196,22 @@ class _Race:
         """Settle a candidate, or bring its upper bound below the bar: others are then ahead."""
         raise NotImplementedError
 
-    def begin(self, lower: float, upper: float, matchable: bool, idle: Mask) -> None:
-        """What the present worst case says of all candidates; those that are idle change nothing.
+    def begin(self, lower: float, upper: float, matchable: bool, idle: Mask, more: Floats) -> None:
+        """What the present worst case says of all candidates.
 
-        If the demonstration is not surely matched, one more row may leave nobody who matches it.
+        Those that are idle change nothing but ε, which grows by `more` [n]. If the demonstration is
+        not surely matched, one more row may leave nobody who matches it.
         """
-        self.matchable, self.idle = matchable, idle
+        self.matchable, self.idle = matchable, idle & (more == 0.0)
         if not matchable:
-            self.upper[:] = self.lower
-            self.settled[:] = True
+            nobody = more <= 0.0
+            self.upper[nobody] = self.lower[nobody]
+            self.settled[nobody] = True
             return
         self.present = lower
-        self.lower[idle | self.surely] = lower
-        self.upper[idle] = np.minimum(upper, self.upper[idle])
-        self.settled[idle] = True
+        self.lower[self.idle | (self.surely & (more <= 0.0))] = lower
+        self.upper[self.idle] = np.minimum(upper, self.upper[self.idle])
+        self.settled[self.idle] = True
 
     def settle(self, candidate: int, lower: float, upper: float, matchable: bool) -> None:
         self.settled[candidate] = True
@@ -229,7 +241,8 @@ class _Together(_Race):
         super().__init__(len(features), now.earned, least, most, now.asked / CLOSE, policy)
         self.now, self.solves = now, now.solves
         idle: Mask = np.all(now.pool.directions == 0.0, axis=1)
-        self.begin(now.lower, now.upper, self.surely or now.matchable, idle)
+        same = np.zeros(len(features))
+        self.begin(now.lower, now.upper, self.surely or now.matchable, idle, same)
         self._bound()
 
     def tighten(self, candidate: int, bar: float) -> None:
@@ -256,10 +269,11 @@ class _Separate(_Race):
         shown: Demonstration,
         features: Floats,
         mismatch: float,
+        after: Floats,
         tolerance: float,
     ) -> None:
         self.mdp, self.view, self.w, self.shown = mdp, view, w, shown
-        self.features, self.mismatch, self.tolerance = features, mismatch, CLOSE * tolerance
+        self.features, self.after, self.tolerance = features, after, CLOSE * tolerance
         policy = shown.policy if shown.error == 0.0 else None
         earned = float(w @ shown.expectations)
         least = worst_policy(mdp, w).lower - earned
@@ -269,20 +283,20 @@ class _Separate(_Race):
         super().__init__(len(features), earned, least, most, tie, policy)
         if self.surely:
             self.upper[:] = 0.0
-        now = self._solve(view)
+        now = self._solve(view, mismatch)
         matchable = now.status is not WorstCaseStatus.INFEASIBLE
         idle: Mask = np.all(features == 0.0, axis=1)
-        self.begin(now.lower - earned, now.upper - earned, matchable, idle)
+        more = after - mismatch
+        self.begin(now.lower - earned, now.upper - earned, matchable, idle, more)
 
     def tighten(self, candidate: int, bar: float) -> None:
-        found = self._solve(self.view.extend(self.features[candidate]))
+        wider = self.view.extend(self.features[candidate])
+        found = self._solve(wider, float(self.after[candidate]))
         matchable = found.status is not WorstCaseStatus.INFEASIBLE
         self.settle(candidate, found.lower - self.earned, found.upper - self.earned, matchable)
 
-    def _solve(self, view: Worldview) -> WorstCaseBounds:
-        found = worst_case(
-            self.mdp, view, self.w, self.shown, self.mismatch, tolerance=self.tolerance
-        )
+    def _solve(self, view: Worldview, mismatch: float) -> WorstCaseBounds:
+        found = worst_case(self.mdp, view, self.w, self.shown, mismatch, tolerance=self.tolerance)
         self.solves += found.solves
         if found.occupancy is not None and found.status is not WorstCaseStatus.INFEASIBLE:
             self._bound(found.occupancy, found.upper - self.earned)
@@ -297,9 +311,11 @@ class _Separate(_Race):
         distance = np.hypot(np.linalg.norm(self.view.matrix @ off), self.features @ off)
         if self.surely:
             # Mixed with the demonstration he matches: with this share he is ε away.
-            bound = reward * np.minimum(self.mismatch / np.maximum(distance, self.mismatch), 1.0)
+            share = np.ones(len(distance))
+            np.divide(self.after, distance, out=share, where=distance > self.after)
+            bound = reward * share
         else:
-            bound = np.where(distance <= self.mismatch, reward, np.inf)
+            bound = np.where(distance <= self.after, reward, np.inf)
         np.minimum(self.upper, bound, out=self.upper)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .bounds import WorstCaseStatus
-from .checks import Floats, Ints, frozen
+from .checks import Floats, Ints, as_floats, frozen
 from .demonstrations import as_demonstration
 from .errors import require
 from .learners import Informed, Learner
@@ -29,7 +29,7 @@ from .policy import Policy, check_policy
 from .polytope import worst_case
 from .risk import relative_risk, teaching_risk
 from .task import Task
-from .teachers import Situation, Teacher
+from .teachers import Choice, Situation, Teacher
 
 
 def teach(
@@ -78,25 +78,32 @@ def teach(
     >>> lesson = ti.teach(task, ti.teachers.TRGreedy(), ti.learners.MinNormPoint(), rng=rng)
     >>> print(lesson)
          taught             cost   risk   mismatch  performance  guaranteed
-      0  (nothing yet)         0  1.000    < 1e-12        0.479       0.000
-      1  cell 1                1  0.775    < 1e-12        1.000       1.000
+      0  (nothing yet)         0  1.000     < 1e-9        0.479       0.000
+      1  cell 1                1  0.775     < 1e-9        1.000       1.000
     ended: she earns what the expert does, up to the tolerance
     """
+    _check_those_involved(task, teacher, learner, rng)
     require(
-        budget is None or (isinstance(budget, (int, np.integer)) and budget >= 0),
+        budget is None or (_is_whole(budget) and budget >= 0),
         f"budget must be a whole number that is not negative, got {budget!r}",
     )
-    require(max_cost >= 0.0, f"max_cost must not be negative, got {max_cost!r}")
+    require(
+        _is_number(max_cost) and max_cost >= 0.0,
+        f"max_cost must not be negative; math.inf if it does not matter; got {max_cost!r}",
+    )
     if tolerance is None:
         tolerance = 1e-3 if until is None else -1.0
-    require(not math.isnan(tolerance), "tolerance must be a number, got nan")
     require(
-        until is None or 0.0 <= until <= 1.0,
+        _is_number(tolerance) and not math.isnan(tolerance),
+        f"tolerance must be a number, got {tolerance!r}",
+    )
+    require(
+        until is None or (_is_number(until) and 0.0 <= until <= 1.0),
         f"until must be a relative performance from 0 to 1, got {until!r}",
     )
     require(certified or until is None, "until needs certified=True: it is about a guarantee")
     require(
-        mismatch is None or 0.0 <= mismatch < math.inf,
+        mismatch is None or (_is_number(mismatch) and 0.0 <= mismatch < math.inf),
         f"mismatch must be non-negative, got {mismatch!r}",
     )
     most = len(task.teachable) if budget is None else int(budget)
@@ -107,6 +114,7 @@ def teach(
     if after is None:
         lecture.begin(start)
     else:
+        require(isinstance(after, Lesson), f"after must be a Lesson, got {type(after).__name__}")
         require(start is None, "start is for a new lesson; the one to go on from has its policy")
         require(after.task is task, "after must be a lesson of this very task")
         lecture.resume(after)
@@ -201,16 +209,18 @@ class _Lecture:
             features_left=most - len(self.taught),
             cost_left=max_cost - self.cost,
             mismatch=self.allowed(),
+            fixed=self.mismatch is not None,
             notes=self.notes,
         )
         choice = teacher.choose(situation, rng)
         spent = time.perf_counter() - began
+        scores = _checked_scores(choice, len(task.teachable))
         if choice.feature is None:
             missing = [task.names[i] for i in task.required if i not in self.taught]
             require(not missing, f"the teacher stopped, but {missing} must be taught")
             return False
         require(
-            choice.feature in candidates,
+            _is_whole(choice.feature) and choice.feature in candidates,
             f"the teacher chose feature {choice.feature!r}, which is not among the candidates",
         )
         self.taught.append(int(choice.feature))
@@ -219,7 +229,6 @@ class _Lecture:
         )
         if choice.demonstration is not None:
             self.demonstration = as_demonstration(task.mdp, choice.demonstration)
-        scores = frozen(np.array(choice.scores, dtype=float))
         self._train(int(choice.feature), scores, choice.demonstration is not None, spent)
         return True
 
@@ -265,6 +274,48 @@ class _Lecture:
         if found.status is WorstCaseStatus.INFEASIBLE:
             return 0.0  # nobody matches, so nothing is known of who comes near
         return task.relative_at_least(found.lower)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return _is_whole(value) or isinstance(value, (float, np.floating))
+
+
+def _check_those_involved(task: object, teacher: object, learner: object, rng: object) -> None:
+    require(isinstance(task, Task), f"task must be a Task, got {type(task).__name__}")
+    for role, who, methods in (
+        ("teacher", teacher, ("choose",)),
+        ("learner", learner, ("learn", "informed")),
+    ):
+        name = getattr(who, "__name__", "")
+        require(
+            not isinstance(who, type), f"{role} must be an object, not a class: {name}() instead"
+        )
+        require(
+            any(callable(getattr(who, method, None)) for method in methods),
+            f"{role} must have a method {' or '.join(methods)}, {type(who).__name__} has none",
+        )
+    require(
+        isinstance(rng, np.random.Generator),
+        f"rng must be a numpy.random.Generator, got {type(rng).__name__}",
+    )
+
+
+def _checked_scores(choice: Choice, n: int) -> Floats:
+    """The scores of what the teacher returned, if that is a choice."""
+    require(
+        isinstance(choice, Choice),
+        f"the teacher must return a Choice, got {type(choice).__name__}",
+    )
+    scores = np.array(as_floats("the teacher's scores", choice.scores))
+    require(
+        scores.shape == (n,),
+        f"the teacher's scores must have shape ({n},), one a feature, got {scores.shape}",
+    )
+    return frozen(scores)
 
 
 def _check_required(task: Task, most: int, max_cost: float) -> None:

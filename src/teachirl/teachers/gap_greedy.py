@@ -11,9 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..checks import Ints, frozen
+from ..bounds import check_limits
+from ..checks import Floats, Ints, frozen
+from ..demonstrations import Demonstration
 from ..greedy import WITHIN
 from ..race import Raced, race
+from ..risk import risk_after, teaching_risk
+from ..scorer import NOTHING
 from ..worldview import Worldview
 from .teacher import Choice, Situation
 from .tr_greedy import TRGreedy
@@ -23,14 +27,19 @@ from .tr_greedy import TRGreedy
 class GapGreedy:
     """Teaches what lifts the guaranteed reward most; of ties the first.
 
+    Where no feature lifts it by itself, it teaches what lowers the teaching risk most; of ties the
+    cheapest, then the first.
+
     Where features differ in what they cost and there is so much to spend, it teaches what gains
     most per cost. As that may spend all on what is cheap: if the feature that gains most by itself
     would then be too dear, the plan by gain per cost is followed to the end of the money, and that
     feature taught instead if it guarantees more. It plans anew each time.
 
-    It stops where nothing can help: no feature adds to her view, or what is guaranteed is all that
-    the demonstration earns. If no policy matches the demonstration, nothing is guaranteed whatever
-    is taught, and it chooses as TRGreedy does.
+    It stops where nothing can help: neither the guarantee nor the risk improves, or what is
+    guaranteed is all that the demonstration earns. A sampled demonstration is matched the less
+    closely the longer the rows, so that a feature may even take from what is guaranteed: there it
+    stops once no feature lifts it. If no policy matches the demonstration, nothing is guaranteed
+    whatever is taught, and it chooses as TRGreedy does.
 
     The scores are bounds on the reward guaranteed after each feature, or on the gain per cost where
     the choice is by that: no feature reaches more than its score, ties aside, and the one chosen
@@ -50,37 +59,35 @@ class GapGreedy:
 
     tolerance: float = 1e-6
 
+    def __post_init__(self) -> None:
+        check_limits(self.tolerance, 1.0)
+
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
         task, candidates = situation.task, situation.candidates
-        dear = math.isfinite(situation.cost_left) and bool((task.costs != task.costs[0]).any())
+        dear = by_cost(situation)
         raced = self._race(situation, situation.view, candidates, dear)
-        if not raced.matchable:
+        raised = raced.lower - raced.present > raced.tie
+        if not raced.matchable and not raised[raced.single]:
             return TRGreedy().choose(situation, rng)
-        pick, values = raced.best, raced.upper
-        if dear:
-            if raced.single != raced.best and self._single_is_better(situation, raced):
+        pick, values, stop = raced.best, raced.upper, False
+        if not raised[raced.single]:
+            even = np.flatnonzero(raced.lower >= raced.present - raced.tie)
+            pick, falls = least_risk(situation, even) if len(even) else (raced.single, False)
+            stop = not falls or _may_lose(situation, raced) or self._complete(situation, raced)
+        elif dear:
+            if not raised[raced.best] or self._single_is_better(situation, raced):
                 pick = raced.single
             else:
                 values = (raced.upper - raced.present) / task.costs[candidates]
         scores = np.full(len(task.teachable), np.nan)
         scores[candidates] = np.minimum(values, values[pick])  # none is better: they tie at most
         required = bool(np.isin(candidates, task.required).any())
-        if not required and (bool(raced.idle.all()) or self._complete(situation, raced)):
-            return Choice(None, frozen(scores))
-        return Choice(int(candidates[pick]), frozen(scores))
+        return Choice(None if stop and not required else int(candidates[pick]), frozen(scores))
 
     def _race(self, situation: Situation, view: Worldview, candidates: Ints, dear: bool) -> Raced:
-        task = situation.task
-        return race(
-            task.mdp,
-            view,
-            task.weights,
-            situation.demonstration,
-            task.teachable[candidates],
-            situation.mismatch,
-            costs=task.costs[candidates] if dear else None,
-            tolerance=self.tolerance,
-        )
+        costs = situation.task.costs[candidates] if dear else None
+        shown = situation.demonstration
+        return race_of(situation, view, shown, candidates, costs, self.tolerance)
 
     def _complete(self, situation: Situation, raced: Raced) -> bool:
         """Whether what is guaranteed is all that the demonstrated policy itself earns."""
@@ -92,14 +99,16 @@ class GapGreedy:
     def _single_is_better(self, situation: Situation, raced: Raced) -> bool:
         """Whether the best single feature guarantees more than the plan by gain per cost does."""
         task, left = situation.task, situation.candidates
+        if raced.single == raced.best:
+            return False
         money = situation.cost_left * (1.0 + WITHIN)
         wanted = float(raced.lower[raced.single]) - raced.tie
         if task.costs[left[[raced.best, raced.single]]].sum() <= money:
             return False  # there will be money for it later
-        view, places = situation.view, situation.features_left
+        view, places, reached = situation.view, situation.features_left, -math.inf
         while True:
             taught = left[raced.best]
-            reached = float(raced.lower[raced.best])
+            reached = max(reached, float(raced.lower[raced.best]))
             view = view.extend(task.teachable[taught])
             places, money = places - 1, money - float(task.costs[taught])
             left = left[(left != taught) & (task.costs[left] <= money)]
@@ -108,4 +117,54 @@ class GapGreedy:
             raced = self._race(situation, view, left, True)
 
 
-__all__ = ["GapGreedy"]
+def by_cost(situation: Situation) -> bool:
+    """Whether gains count per cost: costs differ, and there is so much to spend."""
+    costs = situation.task.costs
+    return math.isfinite(situation.cost_left) and bool((costs != costs[0]).any())
+
+
+def race_of(
+    situation: Situation,
+    view: Worldview,
+    shown: Demonstration,
+    candidates: Ints,
+    costs: Floats | None,
+    tolerance: float,
+) -> Raced:
+    """The race of the candidates from this view on, each with the ε that it would have."""
+    task = situation.task
+    features, after = task.teachable[candidates], None
+    if not situation.fixed and shown.error > 0.0:
+        after = [situation.mismatch_with(view.extend(f), shown) for f in features]
+    return race(
+        task.mdp,
+        view,
+        task.weights,
+        shown,
+        features,
+        situation.mismatch_with(view, shown),
+        mismatches=after,
+        costs=costs,
+        tolerance=tolerance,
+    )
+
+
+def _may_lose(situation: Situation, raced: Raced) -> bool:
+    """Whether a feature may take from what is guaranteed, as ε grows with it."""
+    grows = not situation.fixed and situation.demonstration.error > 0.0
+    return grows and raced.present - situation.task.worst.lower > raced.tie
+
+
+def least_risk(situation: Situation, even: Ints) -> tuple[int, bool]:
+    """Which of these candidates lowers the risk most, and whether it does.
+
+    Of ties the cheapest, and of those the first. Candidates are counted by their place.
+    """
+    task, candidates = situation.task, situation.candidates
+    risks = risk_after(situation.view, task.weights, task.teachable[candidates[even]])
+    falls = teaching_risk(situation.view, task.weights) - float(risks.min()) > NOTHING
+    even = even[risks <= risks.min() + NOTHING]
+    return int(even[np.argmin(task.costs[candidates[even]])]), falls
+
+
+__all__ = ["GapGreedy", "by_cost", "least_risk", "race_of"]

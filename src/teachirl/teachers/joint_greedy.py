@@ -1,24 +1,34 @@
 """JointGreedy: a feature and a demonstration together, the pair that guarantees most.
 
 What is guaranteed after a feature f depends on what is shown: max over demonstrations of the worst
-case of A ⊕ f. That maximum is dear (`showing`), so it is sought for a few features only: those that
-promise most under the best demonstration for what she sees now (`race`).
+case of A ⊕ f. That maximum is dear (`showing`), so it is sought for a few features only. Which they
+are, races tell (`race`) under what is shown now, under an optimal policy, and under the best
+demonstration for what she sees now. The last guarantees most, but often all that it earns, and then
+no feature adds to it; what features are worth shows under the others, and in the teaching risk.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from ..checks import Floats, frozen
+from ..bounds import check_limits
+from ..checks import Floats, Ints, frozen
 from ..demonstrations import Demonstration
+from ..errors import require
 from ..polytope import worst_case
-from ..race import Raced, race
+from ..race import Raced
+from ..risk import risk_after, teaching_risk
+from ..scorer import NOTHING
 from ..showing import best_demonstration
 from ..worldview import Worldview
+from .gap_greedy import by_cost, least_risk, race_of
 from .teacher import Choice, Situation
+
+Races: TypeAlias = list[tuple[Demonstration, Raced]]
 
 
 @dataclass(frozen=True)
@@ -26,11 +36,13 @@ class JointGreedy:
     """Teaches a feature and changes the demonstration, so that most is guaranteed; of ties the
     first feature, and the demonstration as it was.
 
-    Costs aside, what it chooses guarantees at least what GapGreedy's choice would with the
-    demonstration as it was.
+    Costs aside, what it chooses guarantees at least what GapGreedy's choice would, be it with the
+    demonstration as it was or with an optimal policy shown.
 
     Where features differ in what they cost and there is so much to spend, it goes by gain per cost.
-    It stops where no feature adds to her view, or the best that there is is guaranteed.
+    Where no feature adds to what a demonstration could guarantee without it, the one that lowers
+    the teaching risk most is taught. It stops where no feature adds to her view, neither guarantee
+    nor risk improves, or the best that there is is guaranteed.
 
     The scores are the reward guaranteed after each feature, or the gain per cost. For those on the
     shortlist it is proved, each with its own demonstration; for the others it is a bound on what
@@ -38,7 +50,7 @@ class JointGreedy:
 
     Parameters
     ----------
-    shortlist : for how many features a demonstration is sought
+    shortlist : for how many features a demonstration is sought, beside the winners of the races
     starts : from how many places it is sought, see `best_demonstration`
     seed : of the places; the same situation has the same answer
     tolerance : guarantees that differ by at most this fraction of max R − min R tie
@@ -55,64 +67,111 @@ class JointGreedy:
     seed: int = 0
     tolerance: float = 1e-6
 
+    def __post_init__(self) -> None:
+        check_limits(self.tolerance, 1.0)
+        for name in ("shortlist", "starts"):
+            value = getattr(self, name)
+            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+            require(whole and value >= 1, f"{name} must be a whole number from 1 on, got {value!r}")
+
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
-        task, view, candidates = situation.task, situation.view, situation.candidates
-        own = np.random.default_rng(self.seed)
-        now, better = situation.demonstration, self._best(situation, view, own)
-        dear = math.isfinite(situation.cost_left) and bool((task.costs != task.costs[0]).any())
+        task, candidates = situation.task, situation.candidates
+        dear = by_cost(situation)
         costs = task.costs[candidates] if dear else np.ones(len(candidates))
-        races = [(each, self._race(situation, each, costs)) for each in (now, better)]
-        tie = races[0][1].tie
-        if races[1][1].present <= races[0][1].present + tie:
-            del races[1]
-        raced = races[-1][1]
-        promise = np.where(raced.idle, -math.inf, (raced.upper - raced.present) / costs)
-        promising = np.argsort(-promise, kind="stable")
-        values, shown = raced.upper.copy(), dict[int, Demonstration]()
-        few = {*promising[: self.shortlist].tolist(), *(each.best for _, each in races)}
-        for index in sorted(few):
-            wider = view.extend(task.teachable[candidates[index]])
-            options = [(float(each.lower[index]), which) for which, each in races]
-            for_her = self._best(situation, wider, own)
-            options.append((self._guaranteed(situation, wider, for_her), for_her))
-            most = max(reached for reached, _ in options)
-            values[index], shown[index] = next(each for each in options if each[0] >= most - tie)
-        gains = (values - raced.present) / costs
-        listed = np.array(list(shown))
-        pick = int(listed[gains[listed] >= gains[listed].max() - tie / costs.min()][0])
-        scores = np.full(len(task.teachable), np.nan)
+        races = self._races(situation, costs)
+        now, tie = races[0][1], races[0][1].tie
+        values = np.max([raced.upper for _, raced in races], axis=0)
+        found = {
+            index: self._search(situation, races, index)
+            for index in self._listed(situation, races, costs)
+        }
+        for index, (reached, _) in found.items():
+            values[index] = reached
+        base = max(raced.present for _, raced in races)
+        gains = (values - base) / costs
+        pick, falls = self._pick(situation, np.array(list(found)), gains, tie / costs.min())
         measure = gains if dear else values
+        scores = np.full(len(task.teachable), np.nan)
         scores[candidates] = np.minimum(measure, measure[pick])  # none is better: they tie at most
-        complete = task.best.value - races[0][1].present <= tie
-        required = bool(np.isin(candidates, task.required).any())
-        if not required and (complete or bool(raced.idle.all())):
+        lifted = values[pick] - now.present
+        helps = lifted > tie or (falls and lifted >= -tie)
+        idle = bool(np.all([raced.idle for _, raced in races]))
+        stop = idle or not helps or task.best.value - now.present <= tie
+        if stop and not np.isin(candidates, task.required).any():
             return Choice(None, frozen(scores))
-        new = None if shown[pick] is now else shown[pick]
+        shown = found[pick][1]
+        new = None if shown is situation.demonstration else shown
         return Choice(int(candidates[pick]), frozen(scores), new)
 
-    def _race(self, situation: Situation, shown: Demonstration, costs: Floats) -> Raced:
-        task = situation.task
-        return race(
-            task.mdp,
-            situation.view,
-            task.weights,
-            shown,
-            task.teachable[situation.candidates],
-            situation.mismatch,
-            costs=costs,
-            tolerance=self.tolerance,
-        )
+    def _races(self, situation: Situation, costs: Floats) -> Races:
+        """The races under what is shown now, an optimal policy, and the best for her present view;
+        the last two only if they are others."""
+        task, view = situation.task, situation.view
+        shown = [situation.demonstration]
+        optimal = Demonstration.of_policy(task.mdp, task.best.policy)
+        for other in (optimal, self._best(situation, view)):
+            new = (
+                each.error > 0.0 or bool((each.expectations != other.expectations).any())
+                for each in shown
+            )
+            if all(new):
+                shown.append(other)
+        candidates = situation.candidates
+        return [
+            (each, race_of(situation, view, each, candidates, costs, self.tolerance))
+            for each in shown
+        ]
 
-    def _best(
-        self, situation: Situation, view: Worldview, rng: np.random.Generator
-    ) -> Demonstration:
+    def _listed(self, situation: Situation, races: Races, costs: Floats) -> list[int]:
+        """For whom a demonstration is sought: the races' winners, and those with the best place by
+        what they promise to gain in any race, or by how they lower the risk."""
+        task, view = situation.task, situation.view
+        rows = task.teachable[situation.candidates]
+        promise = np.max([raced.upper - raced.present for _, raced in races], axis=0)
+        fall = teaching_risk(view, task.weights) - risk_after(view, task.weights, rows)
+        places = np.minimum(
+            _places(promise / costs, promise > races[0][1].tie),
+            _places(fall / costs, fall > NOTHING),
+        )
+        first = np.argsort(places, kind="stable")[: self.shortlist].tolist()
+        winners = (index for _, raced in races for index in (raced.best, raced.single))
+        return sorted({*first, *winners})
+
+    def _search(
+        self, situation: Situation, races: Races, index: int
+    ) -> tuple[float, Demonstration]:
+        """What can be guaranteed with a feature, and by which demonstration."""
+        view = situation.view.extend(situation.task.teachable[situation.candidates[index]])
+        own = self._best(situation, view)
+        options = [(self._guaranteed(situation, view, own), own)]
+        tie = races[0][1].tie
+        # Backwards, so that of ties the demonstration as it was comes out first.
+        for shown, raced in reversed(races):
+            reached, most = float(raced.lower[index]), max(options, key=lambda each: each[0])[0]
+            if reached < raced.upper[index] - tie and raced.upper[index] >= most - tie:
+                reached = max(reached, self._guaranteed(situation, view, shown))
+            options.insert(0, (reached, shown))
+        most = max(reached for reached, _ in options)
+        return next(each for each in options if each[0] >= most - tie)
+
+    def _pick(
+        self, situation: Situation, listed: Ints, gains: Floats, tie: float
+    ) -> tuple[int, bool]:
+        """The first that gains most; if none gains, who lowers the risk most. Whether it falls."""
+        most = float(gains[listed].max())
+        even = listed[gains[listed] >= most - tie]
+        if most > tie:
+            even = even[:1]
+        return least_risk(situation, even)
+
+    def _best(self, situation: Situation, view: Worldview) -> Demonstration:
         task = situation.task
         return best_demonstration(
             task.mdp,
             view,
             task.weights,
             starts=self.starts,
-            rng=rng,
+            rng=np.random.default_rng(self.seed),
             proof_solves=0,
             indistinct=task.indistinct,
         ).demonstration
@@ -125,10 +184,18 @@ class JointGreedy:
             view,
             task.weights,
             shown,
-            situation.mismatch,
+            situation.mismatch_with(view, shown),
             tolerance=0.25 * self.tolerance,
         )
         return found.lower if math.isfinite(found.lower) else task.worst.lower
+
+
+def _places(values: Floats, counted: np.ndarray) -> Ints:
+    """The place of each by its value, from 0 on; those that do not count come last, all even."""
+    order = np.argsort(np.where(counted, -values, np.inf), kind="stable")
+    places = np.empty(len(values), dtype=np.int64)
+    places[order] = np.arange(len(values))
+    return np.where(counted, places, len(values))
 
 
 __all__ = ["JointGreedy"]

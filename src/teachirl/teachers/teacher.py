@@ -34,6 +34,8 @@ class Situation:
     features_left : how many features may still be taught
     cost_left : what they may cost in all; ∞ if it does not matter
     mismatch : ε, up to which learners are taken to match
+    fixed : whether that is so in all views and for all demonstrations; if not, they match as
+        closely as the expert himself does, see `mismatch_with`
     notes : the teacher's own, kept from one round of a lesson to the next, to save work; without
         them she must choose the same
     """
@@ -47,7 +49,15 @@ class Situation:
     features_left: int
     cost_left: float
     mismatch: float
+    fixed: bool = True
     notes: dict[str, Any] = field(default_factory=dict)
+
+    def mismatch_with(self, view: Worldview, demonstration: Demonstration | None = None) -> float:
+        """ε for another view, and another demonstration: ‖A‖ times its error, if not fixed."""
+        if self.fixed:
+            return self.mismatch
+        error = (demonstration or self.demonstration).error
+        return view.norm * error if error else 0.0
 
 
 @dataclass(frozen=True, eq=False)
