@@ -156,7 +156,7 @@ def draw(curves: list[Curve], path: Path) -> None:
     }
     figure, panels = plt.subplots(1, 2, figsize=(8.4, 3.4), sharey=True, layout="constrained")
     titles = {
-        "guaranteed": "guaranteed, whatever the learner does",
+        "guaranteed": "guaranteed, to whoever matches",
         "performance": "of one learner (MinNormPoint)",
     }
     for panel, (what, title) in zip(panels, titles.items(), strict=True):
@@ -173,7 +173,7 @@ def draw(curves: list[Curve], path: Path) -> None:
         panel.set_ylim(-0.02, 1.02)
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("relative performance")
-    panels[0].legend(fontsize=8, loc="lower right")
+    panels[1].legend(fontsize=8, loc="lower right")
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
