@@ -62,7 +62,7 @@ class Case:
     @property
     def title(self) -> str:
         slip = f", slip {self.slip:g}" if self.slip else ""
-        return f"{self.size}×{self.size}{slip}, ℓ {self.rows}, |F| {self.candidates}"
+        return f"{self.size}×{self.size}{slip}, ℓ {self.rows}, {self.candidates} candidates"
 
     def situation(self) -> Situation:
         mdp = ti.worlds.gridworld(self.size, 2, slip=self.slip)
@@ -192,7 +192,7 @@ def plan_report(features: int, candidates: int, rounds: int) -> str:
         [f"TRGreedy, {rounds} rounds", duration(chosen), f"{chosen / reading:.2f}"],
         [f"reading the candidates {rounds} times", duration(reading), "1"],
     ]
-    title = f"## k = {features:,}, |F| = {candidates:,}, single precision"
+    title = f"## k = {features:,}, {candidates:,} candidates, single precision"
     return title + "\n\n" + table(["", "time", "times reading"], rows)
 
 
