@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachirl as ti
+from situations import situation
 from teachirl.contenders import Contender, Points, Present
 from teachirl.errors import InvalidInputError
 from teachirl.race import race
-from teachirl.teachers import Situation
 from teachirl.teachers.gap_greedy import GapGreedy
 from teachirl.teachers.tr_greedy import TRGreedy
 from teachirl.testing import mdps, policies, weights, worldviews
@@ -272,21 +272,6 @@ def test_mistakes_are_named():
         race(mdp, view, w, policy, features, mismatches=np.full(len(features), -1.0))
     with pytest.raises(InvalidInputError, match="tolerance must be positive"):
         GapGreedy(tolerance=0.0)
-
-
-def situation(task: ti.Task, view=None, **changes) -> Situation:
-    arguments = {
-        "task": task,
-        "view": task.worldview if view is None else view,
-        "demonstration": task.demonstration,
-        "policy": ti.Policy.uniform(task.mdp),
-        "taught": (),
-        "candidates": np.arange(len(task.teachable)),
-        "features_left": len(task.teachable),
-        "cost_left": math.inf,
-        "mismatch": 0.0,
-    }
-    return Situation(**{**arguments, **changes})
 
 
 RNG = np.random.default_rng(0)

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import teachirl as ti
+from situations import situation
 from teachirl.errors import InvalidInputError
 from teachirl.showing import best_demonstration
-from teachirl.teachers import Situation
 from teachirl.teachers.gap_greedy import GapGreedy
 from teachirl.teachers.joint_greedy import JointGreedy
 from teachirl.testing.teacher import check_teacher
-
-
-def situation(task: ti.Task, **changes) -> Situation:
-    arguments = {
-        "task": task,
-        "view": task.worldview,
-        "demonstration": task.demonstration,
-        "policy": ti.Policy.uniform(task.mdp),
-        "taught": (),
-        "candidates": np.arange(len(task.teachable)),
-        "features_left": len(task.teachable),
-        "cost_left": math.inf,
-        "mismatch": 0.0,
-    }
-    return Situation(**{**arguments, **changes})
-
 
 RNG = np.random.default_rng(0)
 

@@ -2,7 +2,7 @@
 
 from . import learners, teachers, worlds
 from .bounds import WorstCaseBounds, WorstCaseStatus
-from .certificates import Bound, Certificate, LooksOptimal, certify
+from .certificates import Bound, Certificate, certify
 from .demonstrations import Demonstration, as_demonstration
 from .errors import FileFormatError, InvalidInputError, MissingExtraError, TeachirlError
 from .inference import InferredWeights, InferStatus, infer_weights
@@ -27,6 +27,7 @@ from .showing import Shown, ShownStatus, best_demonstration
 from .soft import SoftPlan, soft_policy
 from .task import Task
 from .teaching import teach
+from .theorem_2 import LooksOptimal
 from .trajectories import Trajectories
 from .trajectory_files import read_trajectories, write_trajectories
 from .worldview import Worldview

@@ -13,9 +13,8 @@ cannot tell policies apart; the better of the two is given. A sampled demonstrat
 ‖μ̂ − μ_T‖ ≤ e; she matches μ̂, so that ε grows by ‖A‖e, and what is certified holds with the
 demonstration's confidence.
 
-Theorem 2 of the paper asks the other way round: can the expert's behaviour look optimal to her? For
-w_L proportional to ((A)⁺)ᵀw, an optimal policy looks suboptimal by at most
-diam M · ‖A‖ · ρ/√(1 − ρ²). The exact answer is `best_look`.
+Theorem 2 of the paper asks the other way round: can the expert's behaviour look optimal to her
+(`theorem_2`)? The exact answer is `best_look`.
 """
 
 from __future__ import annotations
@@ -32,26 +31,22 @@ from .bounds import (
     WorstCaseBounds,
     WorstCaseStatus,
     checked_case,
-    combination_error,
     expectation_error,
     lower_bound,
 )
-from .checks import Floats, frozen
+from .checks import Floats
 from .demonstrations import Demonstration, as_demonstration
 from .errors import require
 from .indistinct import Indistinct, indistinct_directions
 from .mdp import MDP
-from .optimality import Look, best_look, share_of
-from .planning import Plan, optimal_policy, worst_policy
+from .optimality import ROUNDED_UP, Look, best_look
+from .planning import optimal_policy, performance_at_least, worst_policy
 from .policy import Policy
 from .polytope import METHODS, Diameter, Method, diameter, worst_case
 from .risk import teaching_risk
+from .theorem_2 import LooksOptimal, looks_optimal
 from .worldview import Worldview
 
-# Norms, pseudoinverses and products of them are rounded; bounds made of them are rounded up.
-ROUNDED_UP = 1.0 + 1e-9
-# A reward of which she sees less than this share is hidden from her: what she sees is rounding.
-HIDDEN = 1e-13
 # MDP solves for the best look, which is no bound on what she earns.
 LOOKS = 50
 
@@ -73,33 +68,6 @@ class Bound:
     name: str
     gap: float
     least: float
-    terms: Mapping[str, float]
-    assumes: str
-    sentence: str
-
-    def __str__(self) -> str:
-        return self.sentence
-
-
-@dataclass(frozen=True, eq=False)
-class LooksOptimal:
-    """Theorem 2: a reward in her features under which the demonstrated policy looks nearly best.
-
-    Attributes
-    ----------
-    weights : array [ℓ], w_L of length 1; zeros if the reward has no part that she can see
-    bound : how far from optimal the theorem lets an optimal policy look; ∞ if ρ = 1
-    suboptimality : how far the demonstrated policy is from optimal under that reward, at most
-    share : the same as a fraction of that reward's range over all policies, at most
-    terms : what the bound is made of, by name
-    assumes : what the bound takes for granted
-    sentence : what that says, in one sentence
-    """
-
-    weights: Floats
-    bound: float
-    suboptimality: float
-    share: float
     terms: Mapping[str, float]
     assumes: str
     sentence: str
@@ -229,7 +197,7 @@ def certify(
         )
         exact = _exact(case, worst, width)
     if theorem_1 is not None and not case.proves(target, exact or width):
-        theorem_2 = _theorem_2(case, around)
+        theorem_2 = looks_optimal(mdp, view, w, shown, around.upper)
         look = best_look(mdp, view, shown, max_solves=LOOKS, indistinct=never)
     bounds = [bound for bound in (width, theorem_1, exact) if bound is not None]
     if worst is not None and worst.status is WorstCaseStatus.INFEASIBLE:
@@ -279,18 +247,6 @@ class _Case:
 
     def proves(self, target: float | None, bound: Bound) -> bool:
         return target is not None and self.performance(bound.least) >= target
-
-
-def performance_at_least(mdp: MDP, weights: Floats, least: float, best: Plan, worst: Plan) -> float:
-    """(R − min R)/(max R − min R) of a reward R ≥ least, rounded down.
-
-    Where all policies are equal it is 1; but that no difference was found proves no equality.
-    """
-    rewards = mdp.rewards(weights)
-    if rewards.min() == rewards.max():
-        return 1.0
-    spread = best.upper - worst.upper
-    return min(max((least - worst.upper) / spread, 0.0), 1.0) if spread > 0.0 else 0.0
 
 
 def _width(case: _Case, view: Worldview, w: Floats) -> Bound:
@@ -406,36 +362,6 @@ def _exact(case: _Case, found: WorstCaseBounds, looser: Bound) -> Bound:
         sentence += f"that looks right earns less than {found.lower:.4g}"
     least = max(found.lower, looser.least)
     return Bound("exact", max(gap, 0.0), least, terms, case.assumes, sentence + ".")
-
-
-def _theorem_2(case: _Case, size: Diameter) -> LooksOptimal:
-    view, w = case.view, case.w
-    risk = teaching_risk(view, w)
-    # √(1 − ρ²), without cancellation.
-    visible = float(np.linalg.norm(view.basis @ w)) / float(np.linalg.norm(w))
-    terms = _terms(risk=risk, visible=visible, diameter=size.upper, norm=view.norm)
-    assumes = "the bound: that the demonstrated policy is optimal; the rest: nothing"
-    if visible <= HIDDEN:
-        sentence = "Nothing of the reward is visible to her: no reward of hers resembles it."
-        zeros = frozen(np.zeros(view.n_rows))
-        return LooksOptimal(zeros, math.inf, math.inf, 1.0, terms, assumes, sentence)
-    weights = view.multipliers(view.basis @ w)
-    weights = weights / float(np.linalg.norm(weights))
-    seen = view.matrix.T @ weights
-    high, low = optimal_policy(case.mdp, seen), worst_policy(case.mdp, seen)
-    rounding = expectation_error(case.mdp, seen)
-    rounding += combination_error(case.mdp, view, weights, np.zeros_like(w), case.mu)
-    doubt = rounding + float(np.linalg.norm(seen)) * case.error
-    off = max(high.upper - float(seen @ case.mu) + doubt * ROUNDED_UP, 0.0)
-    bound = size.upper * view.norm * risk / visible * ROUNDED_UP
-    bound += rounding + (high.upper - high.lower)
-    share = share_of(off, high, low)
-    sentence = (
-        f"Under the reward of hers that resembles the true one most, the demonstrated policy looks "
-        f"at most {off:.4g} worse than the best, {share:.1%} of that reward's range; Theorem 2 "
-        f"allows an optimal policy {bound:.4g}."
-    )
-    return LooksOptimal(frozen(weights), bound, off, share, terms, assumes, sentence)
 
 
 def _terms(**terms: float) -> Mapping[str, float]:

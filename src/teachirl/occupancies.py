@@ -96,6 +96,14 @@ def feature_expectations(mdp: MDP, policy: Policy) -> Floats:
     return np.asarray(mdp.features.T @ visits)
 
 
+def expectations_of(mdp: MDP, occupancy: Floats) -> Floats:
+    """Φᵀx, [k], of an occupancy x [P]."""
+    rows = occupancy
+    if not mdp.features_per_pair:
+        rows = np.add.reduceat(occupancy, mdp.dynamics.offsets[:-1])
+    return np.asarray(mdp.features.T @ rows)
+
+
 def policy_from_occupancy(mdp: MDP, occupancy: ArrayLike) -> Policy:
     """The stationary policy that has this occupancy; uniform in states that are never visited.
 

@@ -240,6 +240,18 @@ def relative_performance(mdp: MDP, weights: ArrayLike, policy: Policy) -> float:
     return min(max(performance, 0.0), 1.0)
 
 
+def performance_at_least(mdp: MDP, weights: Floats, least: float, best: Plan, worst: Plan) -> float:
+    """(R − min R)/(max R − min R) of a reward R ≥ least, rounded down.
+
+    Where all policies are equal it is 1; but that no difference was found proves no equality.
+    """
+    rewards = mdp.rewards(weights)
+    if rewards.min() == rewards.max():
+        return 1.0
+    spread = best.upper - worst.upper
+    return min(max((least - worst.upper) / spread, 0.0), 1.0) if spread > 0.0 else 0.0
+
+
 def _checked_tolerance(tolerance: float) -> float:
     require(
         isinstance(tolerance, (int, float, np.floating)) and 0.0 <= tolerance <= 1.0,
@@ -356,6 +368,7 @@ __all__ = [
     "Plans",
     "optimal_policies",
     "optimal_policy",
+    "performance_at_least",
     "relative_performance",
     "worst_policy",
 ]

@@ -44,8 +44,8 @@ from .bounds import (
 from .checks import Floats, at, frozen
 from .errors import require
 from .mdp import MDP
+from .occupancies import expectations_of, policy_from_occupancy
 from .occupancies import occupancy as occupancy_of
-from .occupancies import policy_from_occupancy
 from .planning import optimal_policy, worst_policy
 from .policy import Policy
 from .program_forms import UNSEEN, Answer, Problem, solve_cone, solve_linear
@@ -126,7 +126,7 @@ def _witness(problem: Problem, x: Floats) -> _Witness:
     mdp, view = problem.mdp, problem.view
     policy = policy_from_occupancy(mdp, np.maximum(x, 0.0))
     x = occupancy_of(mdp, policy)
-    mu = _expectations(mdp, x)
+    mu = expectations_of(mdp, x)
     off = mu - problem.target
     matched = float(np.linalg.norm(view.matrix @ off))
     if problem.mismatch:
@@ -241,12 +241,6 @@ def _solve(problem: Problem, form: Form, x: Floats | None, tolerance: float) -> 
     if close():
         return found.result(WorstCaseStatus.OPTIMAL)
     return found.result(WorstCaseStatus.OUT_OF_BUDGET if found.late else WorstCaseStatus.INACCURATE)
-
-
-def _expectations(mdp: MDP, x: Floats) -> Floats:
-    """Φᵀx, [k]."""
-    rows = x if mdp.features_per_pair else np.add.reduceat(x, mdp.dynamics.offsets[:-1])
-    return np.asarray(mdp.features.T @ rows)
 
 
 def _checked_occupancy(problem: Problem, occupancy: ArrayLike) -> Floats:

@@ -21,6 +21,7 @@ If no policy matches the demonstration, nothing is guaranteed: g_f then counts a
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -34,6 +35,7 @@ from .contenders import Contender, Present
 from .demonstrations import Demonstration, as_demonstration
 from .errors import require
 from .mdp import MDP
+from .occupancies import expectations_of
 from .planning import optimal_policy, worst_policy
 from .policy import Policy
 from .polytope import worst_case
@@ -156,7 +158,7 @@ def race(
     )
 
 
-class _Race:
+class _Race(ABC):
     """Bounds on what each candidate guarantees, and which of them is best.
 
     Rewards are counted from the demonstration's, `earned`.
@@ -192,9 +194,9 @@ class _Race:
             self.weighed += 1
             self.tighten(first, self.present + bar / worth[first])
 
+    @abstractmethod
     def tighten(self, candidate: int, bar: float) -> None:
         """Settle a candidate, or bring its upper bound below the bar: others are then ahead."""
-        raise NotImplementedError
 
     def begin(self, lower: float, upper: float, matchable: bool, idle: Mask, more: Floats) -> None:
         """What the present worst case says of all candidates.
@@ -304,10 +306,7 @@ class _Separate(_Race):
 
     def _bound(self, occupancy: Floats, reward: float) -> None:
         """Bound the worst cases of all candidates in whose view this witness matches."""
-        mdp = self.mdp
-        if not mdp.features_per_pair:
-            occupancy = np.add.reduceat(occupancy, mdp.dynamics.offsets[:-1])
-        off = np.asarray(mdp.features.T @ occupancy) - self.shown.expectations
+        off = expectations_of(self.mdp, occupancy) - self.shown.expectations
         distance = np.hypot(np.linalg.norm(self.view.matrix @ off), self.features @ off)
         if self.surely:
             # Mixed with the demonstration he matches: with this share he is ε away.

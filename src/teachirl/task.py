@@ -12,13 +12,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .certificates import performance_at_least
 from .checks import Floats, Names, as_floats, at, checked_names, frozen
 from .demonstrations import Demonstration, as_demonstration
 from .errors import require
 from .indistinct import Indistinct, indistinct_directions
 from .mdp import MDP
-from .planning import Plan, optimal_policy, worst_policy
+from .planning import Plan, optimal_policy, performance_at_least, worst_policy
 from .policy import Policy
 from .worldview import Worldview, check_worldview
 

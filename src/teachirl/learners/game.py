@@ -61,12 +61,6 @@ class Game:
         plus, minus = np.exp(logarithms - most), np.exp(-logarithms - most)
         return np.asarray((plus - minus) / (plus.sum() + minus.sum()))
 
-    def expectations(self, x: Floats) -> Floats:
-        """Φᵀx, [ℓ]"""
-        seen = self.task.seen
-        rows = x if seen.features_per_pair else np.add.reduceat(x, seen.dynamics.offsets[:-1])
-        return np.asarray(seen.features.T @ rows)
-
     def proved(self, weights: Floats, upper: float, terms: int = 1) -> tuple[float, float]:
         """By (★), the least loss and the least mismatch that a policy can have.
 

@@ -29,7 +29,7 @@ from scipy.optimize import linprog
 from ..bounds import largest_entries
 from ..checks import Floats
 from ..mdp import MDP
-from ..occupancies import occupancy, policy_from_occupancy
+from ..occupancies import expectations_of, occupancy, policy_from_occupancy
 from ..planning import optimal_policy
 from ..policy import Policy
 from .game import Game
@@ -92,7 +92,7 @@ class LinearProgram:
         x, weights = _solve(task, self.nonnegative)
         policy = task.start if x is None else policy_from_occupancy(seen, x)
         x = occupancy(seen, policy)
-        own = game.expectations(x)
+        own = expectations_of(seen, x)
         mu, share = game.mixed(own)
         if share < 1.0:
             x = (1.0 - share) * occupancy(seen, task.start) + share * x

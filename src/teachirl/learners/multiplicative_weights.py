@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 
 from ..bounds import largest_entries
 from ..mdp import MDP
-from ..occupancies import occupancy, policy_from_occupancy
+from ..occupancies import expectations_of, occupancy, policy_from_occupancy
 from ..planning import optimal_policy
 from ..policy import Policy
 from .game import Game
@@ -104,7 +104,7 @@ class MultiplicativeWeights:
             plan = optimal_policy(seen, w, tolerance=min(0.1 * self.tolerance, 1.0), guess=guess)
             x = occupancy(seen, plan.policy)
             visits += x
-            ahead += game.expectations(x) - b
+            ahead += expectations_of(seen, x) - b
             weights += w
             bounds += plan.upper
             guess, rounds = plan.values, rounds + 1

@@ -23,7 +23,7 @@ from ..checks import Floats, frozen
 from ..kernels import Table
 from ..kernels.projection import project
 from ..mdp import MDP
-from ..occupancies import occupancy, policy_from_occupancy
+from ..occupancies import expectations_of, occupancy, policy_from_occupancy
 from ..planning import optimal_policy
 from ..policy import Policy
 from .learner import Assignment, Learned, LearnStatus, check_limits
@@ -144,8 +144,7 @@ class _Mixture:
         plan = optimal_policy(seen, weights, tolerance=tolerance, guess=self.values)
         self.values = plan.values
         x = occupancy(seen, plan.policy)
-        rows = x if seen.features_per_pair else np.add.reduceat(x, seen.dynamics.offsets[:-1])
-        ahead = seen.features.T @ rows - self.mu
+        ahead = expectations_of(seen, x) - self.mu
         share = best_share(ahead, missing)
         self.mu += share * ahead
         self.x += share * (x - self.x)

@@ -64,7 +64,7 @@ class GapGreedy:
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
         task, candidates = situation.task, situation.candidates
-        dear = by_cost(situation)
+        dear = situation.by_cost
         raced = self._race(situation, situation.view, candidates, dear)
         raised = raced.lower - raced.present > raced.tie
         if not raced.matchable and not raised[raced.single]:
@@ -81,8 +81,8 @@ class GapGreedy:
                 values = (raced.upper - raced.present) / task.costs[candidates]
         scores = np.full(len(task.teachable), np.nan)
         scores[candidates] = np.minimum(values, values[pick])  # none is better: they tie at most
-        required = bool(np.isin(candidates, task.required).any())
-        return Choice(None if stop and not required else int(candidates[pick]), frozen(scores))
+        stop = stop and not situation.must_teach
+        return Choice(None if stop else int(candidates[pick]), frozen(scores))
 
     def _race(self, situation: Situation, view: Worldview, candidates: Ints, dear: bool) -> Raced:
         costs = situation.task.costs[candidates] if dear else None
@@ -115,12 +115,6 @@ class GapGreedy:
             if reached >= wanted or places <= 0 or len(left) == 0:
                 return reached < wanted
             raced = self._race(situation, view, left, True)
-
-
-def by_cost(situation: Situation) -> bool:
-    """Whether gains count per cost: costs differ, and there is so much to spend."""
-    costs = situation.task.costs
-    return math.isfinite(situation.cost_left) and bool((costs != costs[0]).any())
 
 
 def race_of(
@@ -167,4 +161,4 @@ def least_risk(situation: Situation, even: Ints) -> tuple[int, bool]:
     return int(even[np.argmin(task.costs[candidates[even]])]), falls
 
 
-__all__ = ["GapGreedy", "by_cost", "least_risk", "race_of"]
+__all__ = ["GapGreedy", "least_risk", "race_of"]

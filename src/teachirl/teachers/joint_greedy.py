@@ -25,7 +25,7 @@ from ..risk import risk_after, teaching_risk
 from ..scorer import NOTHING
 from ..showing import best_demonstration
 from ..worldview import Worldview
-from .gap_greedy import by_cost, least_risk, race_of
+from .gap_greedy import least_risk, race_of
 from .teacher import Choice, Situation
 
 Races: TypeAlias = list[tuple[Demonstration, Raced]]
@@ -76,7 +76,7 @@ class JointGreedy:
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
         task, candidates = situation.task, situation.candidates
-        dear = by_cost(situation)
+        dear = situation.by_cost
         costs = task.costs[candidates] if dear else np.ones(len(candidates))
         races = self._races(situation, costs)
         now, tie = races[0][1], races[0][1].tie
@@ -97,7 +97,7 @@ class JointGreedy:
         helps = lifted > tie or (falls and lifted >= -tie)
         idle = bool(np.all([raced.idle for _, raced in races]))
         stop = idle or not helps or task.best.value - now.present <= tie
-        if stop and not np.isin(candidates, task.required).any():
+        if stop and not situation.must_teach:
             return Choice(None, frozen(scores))
         shown = found[pick][1]
         new = None if shown is situation.demonstration else shown

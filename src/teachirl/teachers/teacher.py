@@ -6,6 +6,7 @@ learns, unless she is given a learner of her own to simulate.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -51,6 +52,17 @@ class Situation:
     mismatch: float
     fixed: bool = True
     notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def by_cost(self) -> bool:
+        """Whether gains count per cost: costs differ, and there is so much to spend."""
+        costs = self.task.costs
+        return math.isfinite(self.cost_left) and bool((costs != costs[0]).any())
+
+    @property
+    def must_teach(self) -> bool:
+        """Whether the candidates are required ones, one of which is taught even if it is no use."""
+        return bool(np.isin(self.candidates, self.task.required).any())
 
     def mismatch_with(self, view: Worldview, demonstration: Demonstration | None = None) -> float:
         """ε for another view, and another demonstration: ‖A‖ times its error, if not fixed."""

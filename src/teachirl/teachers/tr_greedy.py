@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +29,7 @@ class TRGreedy:
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
         task, candidates = situation.task, situation.candidates
-        dear = math.isfinite(situation.cost_left) and bool((task.costs != task.costs[0]).any())
+        dear = situation.by_cost
         plan = greedy_plan(
             situation.view,
             task.weights,
@@ -43,9 +42,7 @@ class TRGreedy:
         )
         if plan.chosen:
             return Choice(plan.chosen[0], plan.scores)
-        # What is required is taught even if it is of no use.
-        required = candidates[np.isin(candidates, task.required)]
-        return Choice(int(required[0]) if len(required) else None, plan.scores)
+        return Choice(int(candidates[0]) if situation.must_teach else None, plan.scores)
 
 
 def _scorer(situation: Situation) -> RiskScorer:
