@@ -120,7 +120,8 @@ def draw(mdp: ti.MDP, shown: list[Behaviour], folder: Path) -> Path:
         axis.set_xticks(range(5), [f"{i + 1}" for i in range(5)])
         axis.set_yticks([])
         axis.set_xlabel("cell")
-        axis.set_title(f"{b.name}: reward {b.reward:+.2f}\nshe counts {b.looks:.2f} visits", fontsize=10)
+        title = f"{b.name}: reward {b.reward:+.2f}\nshe counts {b.looks:.2f} visits"
+        axis.set_title(title, fontsize=10)
     figure.colorbar(image, ax=axes, label="reward of a cell", shrink=0.9)
     figure.suptitle("Each column looks the same to a learner who sees only the dashed cell")
     folder.mkdir(parents=True, exist_ok=True)
