@@ -8,7 +8,7 @@ PEERS := $(VENV)/.peers
 .PHONY: demo test lint types bench clean
 
 demo: $(READY)
-	$(BIN)/python examples/figure_1.py
+	$(BIN)/teachirl reproduce --quick --out out
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
@@ -25,6 +25,7 @@ bench: $(PEERS)
 	$(BIN)/python benchmarks/risk.py
 	$(BIN)/python benchmarks/worst_case.py
 	$(BIN)/python benchmarks/learners.py
+	$(BIN)/python benchmarks/teachers.py
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -1,97 +1,35 @@
-"""Teach inverse reinforcement learners: what to show, what to tell, and how sure you can be."""
+"""Teach inverse reinforcement learners: what to show, what to tell, and how sure you can be.
 
-from . import learners, teachers, worlds
-from .bounds import WorstCaseBounds, WorstCaseStatus
-from .certificates import Bound, Certificate, certify
-from .demonstrations import Demonstration, as_demonstration
-from .errors import FileFormatError, InvalidInputError, MissingExtraError, TeachirlError
-from .inference import InferredWeights, InferStatus, infer_weights
-from .lessons import Lesson, LessonStatus, Round
-from .mdp import MDP, Dynamics
-from .occupancies import feature_expectations, mixture, occupancy, policy_from_occupancy
-from .optimality import Look, best_look
-from .planning import (
-    Plan,
-    Plans,
-    PlanStatus,
-    optimal_policies,
-    optimal_policy,
-    relative_performance,
-    worst_policy,
-)
-from .policy import Policy
-from .polytope import Diameter, best_case, diameter, worst_case
-from .risk import BlindSpot, blind_spot, relative_risk, risk_after, teaching_risk
-from .sampling import sample_trajectories
-from .showing import Shown, ShownStatus, best_demonstration
-from .soft import SoftPlan, soft_policy
-from .task import Task
-from .teaching import teach
-from .theorem_2 import LooksOptimal
-from .trajectories import Trajectories
-from .trajectory_files import read_trajectories, write_trajectories
-from .worldview import Worldview
+`__init__.pyi` says what is here and which module it comes from, to type checkers and to this file.
+A name is loaded when it is first asked for, so that ``import teachirl`` costs next to nothing.
+"""
+
+import ast
+from importlib import import_module
+from pathlib import Path
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "MDP",
-    "BlindSpot",
-    "Bound",
-    "Certificate",
-    "Demonstration",
-    "Diameter",
-    "Dynamics",
-    "FileFormatError",
-    "InferStatus",
-    "InferredWeights",
-    "InvalidInputError",
-    "Lesson",
-    "LessonStatus",
-    "Look",
-    "LooksOptimal",
-    "MissingExtraError",
-    "Plan",
-    "PlanStatus",
-    "Plans",
-    "Policy",
-    "Round",
-    "Shown",
-    "ShownStatus",
-    "SoftPlan",
-    "Task",
-    "TeachirlError",
-    "Trajectories",
-    "Worldview",
-    "WorstCaseBounds",
-    "WorstCaseStatus",
-    "__version__",
-    "as_demonstration",
-    "best_case",
-    "best_demonstration",
-    "best_look",
-    "blind_spot",
-    "certify",
-    "diameter",
-    "feature_expectations",
-    "infer_weights",
-    "learners",
-    "mixture",
-    "occupancy",
-    "optimal_policies",
-    "optimal_policy",
-    "policy_from_occupancy",
-    "read_trajectories",
-    "relative_performance",
-    "relative_risk",
-    "risk_after",
-    "sample_trajectories",
-    "soft_policy",
-    "teach",
-    "teachers",
-    "teaching_risk",
-    "worlds",
-    "worst_case",
-    "worst_policy",
-    "write_trajectories",
-]
+
+def _homes() -> dict[str, str]:
+    """The module that each name comes from; that of a subpackage is itself."""
+    stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [line for line in stub.body if isinstance(line, ast.ImportFrom)]
+    return {each.name: line.module or each.name for line in imports for each in line.names}
+
+
+_HOMES = _homes()
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = import_module(f".{_HOMES[name]}", __name__)
+    value = home if name == _HOMES[name] else getattr(home, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

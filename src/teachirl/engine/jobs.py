@@ -1,0 +1,87 @@
+"""What is to be done, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import TeachirlError
+from ..provenance import package_versions
+
+
+class EngineError(TeachirlError, RuntimeError):
+    """There is nobody left to do the work; what was done is kept."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A unit of work.
+
+    Attributes
+    ----------
+    name : for messages
+    text : what `teachirl.experiments.experiment.perform` takes
+    """
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a job gave.
+
+    Attributes
+    ----------
+    values, seconds : as in `Result`
+    worker : host and process that did it
+    elapsed : seconds it took
+    """
+
+    values: dict[str, Any]
+    seconds: dict[str, Any]
+    worker: str
+    elapsed: float
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job that failed, why in one line, and the traceback if there is one."""
+
+    job: Job
+    reason: str
+    traceback: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.job.name}: {self.reason}"
+
+
+@dataclass
+class Ledger:
+    """Takes what workers say and tells the caller."""
+
+    on_done: Callable[[Job, Outcome], None]
+    on_failed: Callable[[Failure], None]
+    failures: list[Failure] = field(default_factory=list)
+    version: str = field(default_factory=lambda: package_versions()["teachirl"])
+
+    def take(self, job: Job, message: str | bytes) -> None:
+        """`message` is what `teachirl.engine.worker.attempt` returned."""
+        said = json.loads(message)
+        if said["teachirl"] != self.version:
+            raise EngineError(
+                f"worker {said['worker']} has teachirl {said['teachirl']}, but this is "
+                f"{self.version}; install the same version there"
+            )
+        if "error" in said:
+            self.fail(job, said["error"], said["traceback"])
+        else:
+            outcome = Outcome(said["values"], said["seconds"], said["worker"], said["elapsed"])
+            self.on_done(job, outcome)
+
+    def fail(self, job: Job, reason: str, traceback: str = "") -> None:
+        failure = Failure(job, reason, traceback)
+        self.failures.append(failure)
+        self.on_failed(failure)

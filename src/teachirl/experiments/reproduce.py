@@ -1,0 +1,203 @@
+"""From experiments to figures and claims: run what is missing, draw what is complete, write it up.
+
+In the output folder: ``results.sqlite``, what was computed (`store`), and a folder ``full`` or
+``quick`` with ``figures``, ``claims.md`` and ``reproduction.md``, all made from the store alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..engine import Failure, Job, Outcome, run_units
+from ..progress import Part, Progress
+from ..report.drawing import write_figure
+from ..report.pages import Chapter, claims_page, reproduction_page
+from ..report.records import Claim, Findings, Verdict
+from ..storage import replacing
+from ..store import Store, canonical
+from .experiment import BUILT_IN, WITH, Experiment, Result, Results, Unit, find, job_text
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What came of it.
+
+    Attributes
+    ----------
+    folder : with the figures and pages
+    chapters : the experiments that are complete, the paper's own first
+    failed : a text for each unit that failed
+    seconds : what it took this time
+    """
+
+    folder: Path
+    chapters: tuple[Chapter, ...]
+    failed: tuple[str, ...]
+    seconds: float
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        return tuple(claim for chapter in self.chapters for claim in chapter.findings.claims)
+
+    def __str__(self) -> str:
+        width = max((len(chapter.title) for chapter in self.chapters), default=0)
+        lines = [
+            f"{chapter.title:<{width}}  {chapter.record.done:>4} units  "
+            f"{chapter.record.elapsed:>7.1f} s of processor time"
+            for chapter in self.chapters
+        ]
+        counts = [
+            f"{sum(claim.verdict is verdict for claim in self.claims)} {text}"
+            for verdict, text in (
+                (Verdict.HOLDS, "hold"),
+                (Verdict.FAILS, "fail"),
+                (Verdict.UNDECIDED, "are undecided"),
+            )
+        ]
+        total = sum(chapter.record.elapsed for chapter in self.chapters)
+        lines.append(
+            f"{total:.0f} s of processor time in all; this time it took {self.seconds:.0f} s"
+        )
+        lines.append(f"\nOf {len(self.claims)} claims, {', '.join(counts)}:")
+        lines += [
+            f"  {claim.verdict}: {claim.text} ({claim.measured})"
+            for claim in self.claims
+            if claim.verdict is not Verdict.HOLDS
+        ]
+        lines.append(
+            f"\nFigures and claims are in {self.folder}; begin with reproduction.md there."
+        )
+        return "\n".join(lines)
+
+
+def reproduce(
+    references: Sequence[str],
+    *,
+    quick: bool,
+    out: Path,
+    workers: int | None = None,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Run experiments, draw their figures and check their claims.
+
+    What the store in `out` has is not computed again.
+
+    Parameters
+    ----------
+    references : names of `BUILT_IN`, or FILE.py:NAME; all built-in ones if there are none
+    quick : the small settings
+    out : the output folder
+    workers, cluster : where to work, see `run_units`
+    """
+    names = list(dict.fromkeys(WITH.get(each, each) for each in references)) or list(BUILT_IN)
+    progress, began = progress or Progress(), time.monotonic()
+    folder = out / ("quick" if quick else "full")
+    found = {name: find(name) for name in names}
+    with Store.open(out) as store:
+        studies = [_Study(name, found[name], quick, store, folder) for name in names]
+        by_job: dict[Job, tuple[_Study, Unit]] = {}
+        for study in studies:
+            study.part = progress.part(
+                study.name,
+                len(study.units),
+                done=len(study.units) - len(study.missing),
+                weight=study.experiment.unit_seconds,
+            )
+            by_job |= {study.job(unit): (study, unit) for unit in study.missing}
+            study.finish()
+        # One unit of each first: that shows how long each takes, and workers compile different
+        # kernels instead of all the same.
+        jobs = sorted(by_job, key=lambda job: by_job[job][1] != by_job[job][0].missing[0])
+
+        def on_done(job: Job, outcome: Outcome) -> None:
+            study, unit = by_job[job]
+            study.add(unit, outcome)
+
+        failures = run_units(jobs, on_done=on_done, workers=workers, cluster=cluster)
+        chapters = _chapters(studies, quick, store, folder)
+    seconds = time.monotonic() - began
+    report = Report(folder, chapters, tuple(_text(failure) for failure in failures), seconds)
+    _write(folder / "claims.md", claims_page(chapters))
+    _write(folder / "reproduction.md", reproduction_page(chapters, quick))
+    return report
+
+
+class _Study:
+    """An experiment with its settings, and what of it is done."""
+
+    def __init__(
+        self, name: str, experiment: Experiment, quick: bool, store: Store, folder: Path
+    ) -> None:
+        self.name, self.experiment, self.store, self.folder = name, experiment, store, folder
+        self.settings: Any = self.experiment.quick if quick else self.experiment.full
+        self.units = self.experiment.units(self.settings)
+        version, settings = self.experiment.version, asdict(self.settings)
+        self.run = store.begin(name, version, settings, self.units).id
+        done = store.finished(self.run)
+        self.missing = [unit for unit in self.units if canonical(unit) not in done]
+        self.left = len(self.missing)
+        self.part: Part | None = None
+        self.findings: Findings | None = None
+
+    def job(self, unit: Unit) -> Job:
+        where = ", ".join(f"{key} {value}" for key, value in unit.items())
+        return Job(f"{self.name}, {where}", job_text(self.name, self.settings, unit))
+
+    def add(self, unit: Unit, outcome: Outcome) -> None:
+        self.store.add(
+            self.run, unit, outcome.values, outcome.seconds, outcome.worker, outcome.elapsed
+        )
+        self.left -= 1
+        if self.part is not None:
+            self.part.advance()
+        self.finish()
+
+    def finish(self) -> None:
+        """Once all units are there: analyse and draw."""
+        if self.left == 0:
+            self.findings = self.analysed()
+            for figure in self.findings.figures:
+                write_figure(figure, self.folder / "figures")
+
+    def analysed(self) -> Findings:
+        done = self.store.finished(self.run)
+        pairs = [(unit, Result(*done[canonical(unit)])) for unit in self.units]
+        return self.experiment.analyse(self.settings, Results(pairs))
+
+    def chapter(self) -> Chapter:
+        findings = self.findings or self.analysed()
+        return Chapter(self.experiment.title, findings, self.store.get(self.run))
+
+
+def _chapters(
+    studies: list[_Study], quick: bool, store: Store, folder: Path
+) -> tuple[Chapter, ...]:
+    """All that are complete: those that were asked for, and built-in ones of earlier runs."""
+    ready = {study.name: study for study in studies if study.left == 0}
+    begun = {run.experiment for run in store.runs()}
+    asked = {study.name for study in studies}
+    for name in BUILT_IN:
+        if name in begun and name not in asked:
+            earlier = _Study(name, find(name), quick, store, folder)
+            if earlier.left == 0:
+                ready[name] = earlier
+    order = [
+        *(name for name in BUILT_IN if name in ready),
+        *(n for n in ready if n not in BUILT_IN),
+    ]
+    return tuple(ready[name].chapter() for name in order)
+
+
+def _text(failure: Failure) -> str:
+    return "\n".join(text for text in (str(failure), failure.traceback.rstrip()) if text)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as file:
+        file.write(text.encode())

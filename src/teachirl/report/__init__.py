@@ -1,0 +1,1 @@
+"""Figures as records, their drawings, and reports."""

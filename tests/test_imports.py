@@ -1,0 +1,80 @@
+"""What `import teachirl` gives, and when."""
+
+import ast
+import subprocess
+import sys
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import teachirl as ti
+
+PACKAGE = Path(ti.__file__).parent
+STUB = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+HOMES = {
+    each.name: line.module
+    for line in STUB.body
+    if isinstance(line, ast.ImportFrom)
+    for each in line.names
+}
+
+
+def run(code):
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    return result.stdout.strip()
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    heavy = "{'numpy', 'scipy', 'numba', 'highspy', 'clarabel', 'pydantic', 'rich', 'typer'}"
+    assert run(f"import sys, teachirl; print({heavy} & set(sys.modules))") == "set()"
+
+
+def test_the_stub_imports_what_it_exports():
+    [exported] = [
+        ast.literal_eval(line.value)
+        for line in STUB.body
+        if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "__all__"
+    ]
+    assert len(exported) == len(set(exported))
+    assert set(exported) == {*HOMES, "__version__"} == set(ti.__all__)
+    assert set(exported) <= set(dir(ti))
+
+
+@pytest.mark.parametrize("name", HOMES)
+def test_a_name_is_what_its_module_calls_so(name):
+    home = HOMES[name]
+    if home is None:
+        assert getattr(ti, name) is import_module(f"teachirl.{name}")
+    else:
+        assert getattr(ti, name) is getattr(import_module(f"teachirl.{home}"), name)
+
+
+def test_no_module_hides_a_name():
+    # Importing teachirl.x sets teachirl.x to the module, whatever else is called so.
+    modules = {path.stem for path in PACKAGE.iterdir()}
+    assert {name for name in HOMES if name in modules} == {"learners", "teachers", "worlds"}
+
+
+def test_modules_and_names_can_be_asked_for_in_any_order():
+    code = """
+import teachirl.teaching, teachirl.worlds.driving
+from teachirl import teach, worlds, kernels
+from teachirl import *
+print(teach.__name__, worlds.driving.__name__, kernels.__name__, MDP.__name__)
+"""
+    assert run(code) == "teach driving teachirl.kernels MDP"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'teachirl' has no attribute 'teech'"):
+        _ = ti.teech
+    with pytest.raises(ImportError, match="cannot import name 'teech'"):
+        exec("from teachirl import teech")
+
+
+def test_the_version_is_that_of_the_distribution():
+    assert ti.__version__ == version("teachirl")

@@ -1,0 +1,126 @@
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+from rich.console import Console
+
+from teachirl.progress import Progress
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def work(clock, part, units, seconds_each):
+    for _ in range(units):
+        clock.now += seconds_each
+        part.advance()
+
+
+def test_nothing_is_known_before_the_first_unit(clock):
+    with Progress(clock=clock) as progress:
+        progress.part("fig5", total=10)
+        clock.now += 60
+        assert progress.seconds_left() is None
+
+
+def test_the_pace_is_that_of_this_run(clock):
+    progress = Progress(clock=clock)
+    part = progress.part("fig5", total=400, done=380)
+    clock.now += 1000  # what comes before the work counts for nobody
+    with progress:
+        work(clock, part, 5, seconds_each=2.0)
+    assert part.done == 385
+    assert progress.seconds_left() == 15 * 2.0
+
+
+def test_several_units_at_once(clock):
+    with Progress(clock=clock) as progress:
+        part = progress.part("fig5", total=10)
+        clock.now += 8.0
+        part.advance(4)
+    assert progress.seconds_left() == 6 * 2.0
+
+
+def test_a_part_not_begun_is_judged_by_its_weight(clock):
+    with Progress(clock=clock) as progress:
+        light = progress.part("light", total=10, weight=1.0)
+        heavy = progress.part("heavy", total=4, weight=5.0)
+        work(clock, light, 4, seconds_each=2.0)
+        assert progress.seconds_left(light) == 6 * 2.0
+        assert progress.seconds_left(heavy) == 4 * 10.0
+        assert progress.seconds_left() == 52.0
+        # Once it is begun, by what it takes.
+        work(clock, heavy, 2, seconds_each=3.0)
+        assert progress.seconds_left(heavy) == 2 * 3.0
+        assert progress.seconds_left(light) == 6 * 2.0
+        assert progress.seconds_left() == 18.0
+
+
+def test_parts_and_all_are_shown_with_the_time_left(clock):
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, width=100, no_color=True)
+    with Progress(console, clock) as progress:
+        figure = progress.part("fig5", total=400, done=120)
+        progress.part("[bold]", total=100)
+        work(clock, figure, 10, seconds_each=1.0)
+    in_all, fig5, bold = file.getvalue().split("\x1b[2K")[-1].splitlines()[:3]
+    assert in_all.startswith("in all") and "130/500" in in_all and "0:06:10 left" in in_all
+    assert fig5.startswith("fig5") and "130/400" in fig5 and "0:04:30 left" in fig5
+    assert bold.startswith("[bold]") and "0/100" in bold and "0:01:40 left" in bold
+    assert file.getvalue().endswith("\x1b[?25h")  # the cursor is back
+
+
+def test_one_part_needs_no_sum_and_no_time_left_when_done(clock):
+    file = io.StringIO()
+    with Progress(Console(file=file, force_terminal=True, width=100), clock) as progress:
+        work(clock, progress.part("fig5", total=2, done=1), 1, seconds_each=1.0)
+    last = file.getvalue().split("\x1b[2K")[-1]
+    assert "2/2" in last and "left" not in last and "in all" not in file.getvalue()
+
+
+def test_silent_where_stderr_is_no_terminal(capsys):
+    with Progress.on_stderr() as progress:
+        progress.part("fig5", total=2).advance()
+    assert capsys.readouterr() == ("", "")
+
+
+SCRIPT = """
+from teachirl.progress import Progress
+with Progress.on_stderr() as progress:
+    progress.part("fig5", total=2).advance()
+print("result")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
+@pytest.mark.parametrize("no_color", [True, False])
+def test_shown_on_a_terminal(no_color):
+    ours, theirs = os.openpty()
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    environment |= {"TERM": "xterm-256color"} | ({"NO_COLOR": "1"} if no_color else {})
+    process = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=environment,
+        check=True,
+        timeout=120,
+    )
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    os.close(theirs)
+    assert process.stdout == b"result\n"
+    assert "fig5" in shown and "1/2" in shown
+    assert ("\x1b[3" in shown) != no_color  # a colour

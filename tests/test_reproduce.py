@@ -1,0 +1,163 @@
+"""One command, from nothing to figures; killed at any moment, it ends with the same numbers."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import small_experiment
+import teachirl as ti
+from teachirl.experiments.reproduce import reproduce
+from teachirl.report.drawing import csv_text, write_figure
+from teachirl.report.records import Bars, Cells, Curve, Figure, Outline, Panel, Points
+from teachirl.store import Store
+
+COMMAND = [sys.executable, "-m", "teachirl", "reproduce", "--quick"]
+
+
+def stored(folder):
+    """All that is in a store and must repeat: values by run and unit."""
+    with Store.open(folder, write=False) as store:
+        return {
+            (run.experiment, unit): values
+            for run in store.runs()
+            for unit, (values, _) in store.finished(run.id).items()
+        }
+
+
+def everything():
+    """A figure with all marks."""
+    x = np.arange(4.0)
+    curves = (Curve("a", x, x**2, x**2 - 1, x**2 + 1), Curve("b", x, x + 1))
+    cells = Cells("c", np.array([[1.0, -1.0]]), ("p", "q"), np.array([[0, 0, 0, 1]]), ((0, 1),))
+    return Figure(
+        "all",
+        "All marks.",
+        (
+            Panel("curves", "x", "y", curves, (0, 3), (0.5, 9), log_y=True),
+            Panel("points", "x", "y", (Points("d", x, x), Points("e", x[:1], x[:1], big=True))),
+            Panel("bars", "x", "y", (Bars("f", ("one", "two"), np.array([1.0, 2.0]), (1,)),)),
+            Panel("cells", "", "", (cells,)),
+            Panel("outline", "x", "y", (Outline("g", x, x**2, filled=True),), equal=True),
+        ),
+        columns=2,
+    )
+
+
+def test_figures_are_written_with_their_numbers(tmp_path):
+    figure = everything()
+    paths = write_figure(figure, tmp_path)
+    assert [path.name for path in paths] == ["all.pdf", "all.svg", "all.png", "all.csv"]
+    beginnings = [path.read_bytes()[:5] for path in paths[:3]]
+    assert beginnings == [b"%PDF-", b"<?xml", b"\x89PNG\r"]
+    lines = paths[3].read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "panel,label,x,y,low,high,category,height,row,column,value"
+    assert lines[1] == "curves,a,0.0,0.0,-1.0,1.0,,,,,"
+    assert "bars,f,,,,,two,2.0,,," in lines
+    assert "cells,c,,,,,,,0.0,1.0,-1.0" in lines
+    assert len(lines) == 1 + 8 + 5 + 2 + 2 + 4
+    before = [path.read_bytes() for path in paths]
+    write_figure(figure, tmp_path)
+    assert [path.read_bytes() for path in paths] == before
+
+
+def test_records_cannot_be_changed():
+    x = np.arange(3.0)
+    curve = Curve("a", x, x)
+    x[0] = 7.0
+    assert curve.x[0] == 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        curve.y[0] = 1.0
+    assert csv_text(everything()).count("\n") == 22
+
+
+def test_only_what_is_asked_for_and_nothing_twice(tmp_path, monkeypatch):
+    report = reproduce(["fig4", "fig6"], quick=True, out=tmp_path)
+    assert [chapter.record.experiment for chapter in report.chapters] == ["fig4", "fig6"]
+    figures = {path.name for path in (tmp_path / "quick" / "figures").iterdir()}
+    assert figures == {
+        f"{name}.{suffix}"
+        for name in ("figure_4", "figure_6")
+        for suffix in ("pdf", "svg", "png", "csv")
+    }
+    claims = (tmp_path / "quick" / "claims.md").read_text(encoding="utf-8")
+    assert claims.count("| **holds** |") == 3
+    assert claims.count("| **fails** |") == 1  # Proposition 1, on a polygon
+    page = (tmp_path / "quick" / "reproduction.md").read_text(encoding="utf-8")
+    assert "![Which features TRGreedy teaches" in page
+    before = stored(tmp_path)
+
+    def refuse(jobs, **options):
+        assert list(jobs) == []
+        return []
+
+    monkeypatch.setattr("teachirl.experiments.reproduce.run_units", refuse)
+    again = reproduce(["fig6", "fig6"], quick=True, out=tmp_path)
+    # What an earlier run completed stays on the pages.
+    assert [chapter.record.experiment for chapter in again.chapters] == ["fig4", "fig6"]
+    assert stored(tmp_path) == before
+    assert (tmp_path / "quick" / "claims.md").read_text(encoding="utf-8") == claims
+
+
+def test_a_wrong_name_leaves_nothing(tmp_path):
+    with pytest.raises(ti.InvalidInputError, match="no experiment 'fig77'"):
+        reproduce(["fig77"], quick=True, out=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_unit_that_fails_is_named_and_the_rest_is_kept(tmp_path):
+    bad = tmp_path / "bad.py"
+    text = Path(small_experiment.__file__).read_text(encoding="utf-8")
+    bad.write_text(text.replace('first: str = "good"', 'first: str = "raising"'))
+    own = f"{bad}:SMALL"
+    report = reproduce([own, "fig6"], quick=True, out=tmp_path / "out", workers=2)
+    assert [chapter.record.experiment for chapter in report.chapters] == ["fig6"]
+    [failed] = report.failed
+    assert f"{own}, trial 0, kind raising: ValueError" in failed
+    assert "Traceback" in failed
+    assert len([key for key in stored(tmp_path / "out") if key[0] == own]) == 2
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_it_ends_with_the_same_bits(tmp_path):
+    names = ["fig1", "fig3", "fig4", "fig6"]
+    calm, wild = tmp_path / "calm", tmp_path / "wild"
+    environment = {**os.environ, "NO_COLOR": "1"}
+
+    def start(out):
+        return subprocess.Popen(
+            [*COMMAND, *names, "--out", str(out), "--workers", "2"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            text=True,
+        )
+
+    done = start(calm)
+    out, err = done.communicate(timeout=300)
+    assert (done.returncode, err) == (0, "")  # quiet when piped
+    assert "Of 24 claims" in out
+    dice, killed = random.Random(6), 0
+    while True:
+        process = start(wild)
+        try:
+            process.communicate(timeout=dice.uniform(1.0, 5.0) if killed < 5 else 300)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            killed += 1
+            continue
+        assert process.returncode == 0
+        break
+    assert killed > 0
+    assert stored(wild) == stored(calm)
+    for path in sorted((calm / "quick" / "figures").iterdir()):
+        assert (wild / "quick" / "figures" / path.name).read_bytes() == path.read_bytes(), path.name
+    assert (wild / "quick" / "claims.md").read_bytes() == (
+        calm / "quick" / "claims.md"
+    ).read_bytes()

@@ -1,0 +1,265 @@
+"""What is stored comes back bit for bit; whatever is not a store is refused with a way out."""
+
+import json
+import os
+import signal
+import sqlite3
+import struct
+import subprocess
+import sys
+
+import pyarrow.parquet
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import teachirl as ti
+from teachirl import store as store_module
+from teachirl.export import export
+from teachirl.store import Store, canonical
+
+UNITS = [{"trial": trial, "teacher": "TRGreedy"} for trial in range(3)]
+
+HOLD = """
+import sys, time
+from teachirl.store import Store
+with Store.open(sys.argv[1]) as store:
+    store.add(store.runs()[0].id, {"trial": 1, "teacher": "TRGreedy"}, {"a": 1}, {}, "other")
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+def begin(store, **options):
+    return store.begin("mine.py:MINE", 1, options, UNITS).id
+
+
+def bits(values):
+    return [struct.pack("d", value) for value in values]
+
+
+def test_a_run_is_an_experiment_with_its_settings(tmp_path):
+    with Store.open(tmp_path / "new" / "folder") as store:
+        first = begin(store, size=8, lengths=(1, 2))
+        store.add(first, UNITS[0], {"a": 1}, {}, "here")
+        assert begin(store, lengths=[1, 2], size=8) == first
+        others = {
+            begin(store, size=9, lengths=(1, 2)),
+            store.begin("mine.py:MINE", 2, {"size": 8, "lengths": (1, 2)}, UNITS).id,
+            store.begin("yours.py:MINE", 1, {"size": 8, "lengths": (1, 2)}, UNITS).id,
+        }
+        assert len(others | {first}) == 4
+        assert all(len(each) == 12 and int(each, 16) >= 0 for each in others)
+        assert [store.finished(each) for each in others] == [{}, {}, {}]
+        record = store.get(first)
+    assert record.settings == {"size": 8, "lengths": [1, 2]}
+    assert (record.units, record.done) == (tuple(UNITS), 1)
+    assert record.packages["teachirl"] == ti.__version__
+    assert record.machine["cpus"] == os.cpu_count()
+    assert record.machine["memory"] > 2**20
+
+
+def test_results_of_another_teachirl_are_not_taken(tmp_path, monkeypatch):
+    with Store.open(tmp_path) as store:
+        now = begin(store)
+        monkeypatch.setattr(store_module, "package_versions", lambda: {"teachirl": "99.0"})
+        assert begin(store) != now
+
+
+@settings(max_examples=20)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=5))
+@example([-0.0, 0.0, 5e-324, 0.1 + 0.2, 1.7976931348623157e308])
+def test_numbers_come_back_bit_for_bit(tmp_path_factory, numbers):
+    folder = tmp_path_factory.mktemp("store")
+    values = {"list": numbers, "none": None, "whole": 2**70, "text": "Ω\n\0", "truth": True}
+    with Store.open(folder) as store:
+        run = begin(store)
+        store.add(run, UNITS[0], values, {"time": 0.5}, "here", 2.5)
+    with Store.open(folder, write=False) as store:
+        [(text, (found, seconds))] = store.finished(run).items()
+        assert store.get(run).elapsed == 2.5
+    assert json.loads(text) == UNITS[0]
+    assert bits(found.pop("list")) == bits(values.pop("list"))
+    assert found == values and found["truth"] is True
+    assert seconds == {"time": 0.5}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object()])
+def test_what_json_does_not_have_is_refused(tmp_path, value):
+    with Store.open(tmp_path) as store:
+        run = begin(store)
+        with pytest.raises(ti.InvalidInputError, match="finite numbers and texts"):
+            store.add(run, UNITS[0], {"a": value}, {}, "here")
+        assert store.finished(run) == {}
+
+
+def test_a_unit_gives_the_same_each_time(tmp_path):
+    with Store.open(tmp_path) as store:
+        run = begin(store)
+        store.add(run, UNITS[0], {"a": 0.0}, {"time": 1.0}, "here")
+        store.add(run, dict(reversed(UNITS[0].items())), {"a": 0.0}, {"time": 2.0}, "there")
+        with pytest.raises(ti.InvalidInputError, match=r'unit {"teacher":"TRGreedy","trial":0} of'):
+            store.add(run, UNITS[0], {"a": -0.0}, {"time": 1.0}, "here")
+        assert store.finished(run) == {canonical(UNITS[0]): ({"a": 0.0}, {"time": 1.0})}
+        with pytest.raises(ti.TeachirlError, match="FOREIGN KEY"):
+            store.add("0123", UNITS[0], {}, {}, "here")
+
+
+def test_units_come_in_the_order_of_the_run(tmp_path):
+    with Store.open(tmp_path) as store:
+        run = begin(store)
+        for unit in (UNITS[2], UNITS[0], UNITS[1]):
+            store.add(run, unit, {"trial_again": unit["trial"]}, {}, "here")
+        assert list(store.finished(run)) == [canonical(unit) for unit in UNITS]
+
+
+def test_runs_are_found_by_how_they_begin(tmp_path):
+    with Store.open(tmp_path) as store:
+        with pytest.raises(ti.InvalidInputError, match="no run begins with 'ab'; there are none"):
+            store.get("ab")
+        ids = {begin(store, size=size) for size in range(17)}
+        assert {run.id for run in store.runs()} == ids
+        for each in ids:
+            assert store.get(each).id == each
+        # Of 17 runs two begin with the same digit.
+        with pytest.raises(ti.InvalidInputError, match=r"\d+ runs begin with ''; there are"):
+            store.get("")
+        with pytest.raises(ti.InvalidInputError, match="no run begins with 'xyz'"):
+            store.get("xyz")
+
+
+def test_one_writes_and_others_read_until_it_is_killed(tmp_path):
+    with Store.open(tmp_path) as store:
+        run = begin(store)
+        with pytest.raises(
+            ti.TeachirlError, match=rf"in use by another run \(process {os.getpid()}"
+        ):
+            Store.open(tmp_path)
+    command = [sys.executable, "-c", HOLD, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        try:
+            assert other.stdout.readline() == "held\n"
+            with pytest.raises(ti.TeachirlError, match=rf"another run \(process {other.pid}\)"):
+                Store.open(tmp_path)
+            with Store.open(tmp_path, write=False) as store:
+                assert list(store.finished(run)) == [canonical(UNITS[1])]
+                with pytest.raises(ti.TeachirlError, match="readonly"):
+                    begin(store, size=3)
+        finally:
+            other.send_signal(signal.SIGKILL)
+    with Store.open(tmp_path) as store:
+        assert store.get(run).done == 1
+
+
+def test_nothing_to_read(tmp_path):
+    with pytest.raises(
+        ti.InvalidInputError, match=r"no results in .*results\.sqlite does not exist"
+    ):
+        Store.open(tmp_path, write=False)
+    (tmp_path / "file").touch()
+    with pytest.raises(ti.InvalidInputError, match="file must be a folder"):
+        Store.open(tmp_path / "file")
+
+
+def test_a_store_that_was_only_just_made(tmp_path):
+    # As it is when a process is killed before the tables are there.
+    sqlite3.connect(tmp_path / "results.sqlite").execute("PRAGMA journal_mode = WAL").close()
+    with pytest.raises(ti.InvalidInputError, match=r"no results in .* yet"):
+        Store.open(tmp_path, write=False)
+    with Store.open(tmp_path) as store:
+        assert store.runs() == []
+        begin(store)
+
+
+def filled(folder):
+    with Store.open(folder) as store:
+        run = store.begin("mine.py:MINE", 1, {}, [{"trial": trial} for trial in range(200)]).id
+        for trial in range(200):
+            store.add(run, {"trial": trial}, {"numbers": [trial / 7] * 50}, {}, "here")
+    return folder / "results.sqlite"
+
+
+@pytest.mark.parametrize("write", [True, False])
+@pytest.mark.parametrize("damage", ["text", "cut", "middle"])
+def test_a_damaged_store_is_refused(tmp_path, damage, write):
+    path = filled(tmp_path)
+    content = path.read_bytes()
+    assert len(content) > 40_000
+    spoiled = {
+        "text": b"trial,risk\n" * 1000,
+        "cut": content[: len(content) // 2],
+        "middle": content[:8192] + b"\xa5" * 20_000 + content[28_192:],
+    }
+    path.write_bytes(spoiled[damage])
+    with pytest.raises(ti.FileFormatError, match=r"results\.sqlite is damaged.* move it away"):
+        Store.open(tmp_path, write=write)
+    assert path.read_bytes() == spoiled[damage]
+    path.unlink()
+    with Store.open(tmp_path) as store:
+        assert store.runs() == []
+
+
+def test_what_others_made_is_refused(tmp_path):
+    path = filled(tmp_path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    with pytest.raises(ti.FileFormatError, match=r"version 2 .* reads version 1; use a newer"):
+        Store.open(tmp_path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA application_id = 1")
+    connection.close()
+    with pytest.raises(ti.FileFormatError, match="not one with results of teachirl"):
+        Store.open(tmp_path, write=False)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A store with a run of three units: two with lists, one without, and some values missing."""
+    with Store.open(tmp_path) as store:
+        run = begin(store)
+        store.add(run, UNITS[1], {"risk": [0.1, None], "n": 1}, {"took": [1.5, 2]}, "here")
+        store.add(run, UNITS[0], {"risk": [1 / 3], "n": 2}, {"took": [0.5]}, "here")
+        store.add(run, UNITS[2], {"n": 3, "note": 'a "b", c'}, {}, "here")
+        yield store, run
+
+
+def test_export_to_csv(table, tmp_path):
+    store, run = table
+    assert export(store, run[:5], tmp_path / "table.csv") == 4
+    assert (tmp_path / "table.csv").read_text().splitlines() == [
+        "teacher,trial,index,risk,n,took,note",
+        "TRGreedy,0,0,0.3333333333333333,2,0.5,",
+        "TRGreedy,1,0,0.1,1,1.5,",
+        "TRGreedy,1,1,,1,2,",
+        'TRGreedy,2,,,3,,"a ""b"", c"',
+    ]
+
+
+def test_export_to_parquet(table, tmp_path):
+    store, run = table
+    assert export(store, run, tmp_path / "table.parquet") == 4
+    assert pyarrow.parquet.read_table(tmp_path / "table.parquet").to_pydict() == {
+        "teacher": ["TRGreedy"] * 4,
+        "trial": [0, 1, 1, 2],
+        "index": [0, 0, 1, None],
+        "risk": [1 / 3, 0.1, None, None],
+        "n": [2, 1, 1, 3],
+        "took": [0.5, 1.5, 2.0, None],
+        "note": [None, None, None, 'a "b", c'],
+    }
+
+
+def test_what_cannot_be_exported(table, tmp_path):
+    store, _ = table
+    with pytest.raises(ti.InvalidInputError, match=r"must end in \.csv or \.parquet"):
+        export(store, "", tmp_path / "table.txt")
+    mixed = begin(store, size=1)
+    store.add(mixed, UNITS[0], {"a": ["text", 1]}, {}, "here")
+    with pytest.raises(ti.InvalidInputError, match=r"column a does not fit.*\.csv instead"):
+        export(store, mixed, tmp_path / "table.parquet")
+    twice = begin(store, size=2)
+    store.add(twice, UNITS[0], {"trial": 5, "a": 1}, {"a": 1.0}, "here")
+    with pytest.raises(ti.InvalidInputError, match="more than one column a, trial"):
+        export(store, twice, tmp_path / "table.csv")
+    assert not list(tmp_path.glob("table*"))
