@@ -3,15 +3,17 @@
     python benchmarks/teachers.py [--quick] [--cases gap] [--seconds-limit 60] [--csv FILE]
 
 `gap` races GapGreedy's choice against solving the worst case of every candidate from cold, by our
-own method and by HiGHS. `perf` does the same for PerfGreedy and the learner herself. `plan` lets
-TRGreedy choose 50 of 10⁵ features, against reading them 50 times. `growth` says how a round of each
-teacher grows with the number of candidates, of features, and of states.
+own method and by HiGHS. `perf` times PerfGreedy against the learner herself, candidate by
+candidate. `plan` lets TRGreedy choose 50 of 10⁵ features, against reading them 50 times. `growth`
+says how a round of each teacher grows with the number of candidates, of features and states, and of
+rows that the learner sees.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -39,6 +41,7 @@ from harness import (
     table,
     write_csv,
 )
+from teachirl.learners import MinNormPoint, Projection
 from teachirl.polytope import Method
 from teachirl.risk import RiskScorer
 from teachirl.teachers import Situation
@@ -53,7 +56,6 @@ SAMPLE = 7
 class Case:
     """A grid in blocks of 2×2, a learner with random rows, features of single blocks to teach."""
 
-    group: str
     size: int
     rows: int
     candidates: int
@@ -79,25 +81,23 @@ class Case:
             policy=ti.Policy.uniform(mdp),
             taught=(),
             candidates=np.arange(self.candidates),
-            features_left=self.candidates,
+            features_left=min(10, self.candidates // 2),
             cost_left=math.inf,
             mismatch=0.0,
         )
 
 
 def all_cases() -> list[Case]:
-    gap = [Case("gap", 20, rows, 70, slip) for slip in (0.0, 0.3) for rows in (5, 20, 40)]
-    perf = [Case("perf", 20, rows, 70) for rows in (5, 20, 40)]
-    return gap + perf
+    return [Case(20, rows, 70, slip) for slip in (0.0, 0.3) for rows in (5, 20, 40)]
 
 
 def choosing(name: str, case: Case) -> Callable[[float], list[float]]:
-    """The teacher's choice, and how good it is by the case's own measure."""
+    """The teacher's choice."""
     situation = case.situation()
     who = teacher(name)
 
     def solve(epsilon: float) -> list[float]:
-        chosen = who.choose(situation, np.random.default_rng(0)).feature
+        chosen = who.choose(replace(situation, notes={}), np.random.default_rng(0)).feature
         assert chosen is not None
         return [float(chosen)]
 
@@ -106,12 +106,11 @@ def choosing(name: str, case: Case) -> Callable[[float], list[float]]:
 
 def teacher(name: str) -> ti.teachers.Teacher:
     if name == "PerfGreedy":
-        return ti.teachers.PerfGreedy(LEARNER)
+        return ti.teachers.PerfGreedy(Projection(1e-2))
+    if name == "OptimalSubset":
+        return ti.teachers.OptimalSubset(max_nodes=100)
     who: ti.teachers.Teacher = getattr(ti.teachers, name)()
     return who
-
-
-LEARNER = ti.learners.Projection(1e-3)
 
 
 def worst_of_each(method: Method, sample: int, case: Case) -> Callable[[float], list[float]]:
@@ -133,40 +132,17 @@ def worst_of_each(method: Method, sample: int, case: Case) -> Callable[[float], 
     return solve
 
 
-def cold_learners(sample: int, case: Case) -> Callable[[float], list[float]]:
-    s = case.situation()
-    w = s.task.weights
-
-    def solve(epsilon: float) -> list[float]:
-        earned = []
-        for index in s.candidates[::sample]:
-            view = s.view.extend(s.task.teachable[index])
-            target = view.matrix @ s.demonstration.expectations
-            policy = LEARNER.learn(view.observe(s.task.mdp), target, s.policy).policy
-            earned.append(float(w @ ti.feature_expectations(s.task.mdp, policy)))
-        return earned
-
-    return solve
-
-
-FIELDS: dict[str, dict[str, tuple[Prepare, int]]] = {
-    "gap": {
-        "GapGreedy": (functools.partial(choosing, "GapGreedy"), 1),
-        "worst_case of each": (functools.partial(worst_of_each, "auto", 1), 1),
-        "HiGHS, lifted, of each": (functools.partial(worst_of_each, "lifted", SAMPLE), SAMPLE),
-        "HiGHS, direct, of each": (functools.partial(worst_of_each, "direct", SAMPLE), SAMPLE),
-    },
-    "perf": {
-        "PerfGreedy": (functools.partial(choosing, "PerfGreedy"), 1),
-        "the learner for each": (functools.partial(cold_learners, 1), 1),
-    },
+FIELDS: dict[str, tuple[Prepare, int]] = {
+    "GapGreedy": (functools.partial(choosing, "GapGreedy"), 1),
+    "worst_case of each": (functools.partial(worst_of_each, "auto", 1), 1),
+    "HiGHS, lifted, of each": (functools.partial(worst_of_each, "lifted", SAMPLE), SAMPLE),
+    "HiGHS, direct, of each": (functools.partial(worst_of_each, "direct", SAMPLE), SAMPLE),
 }
 
 
 def error_against(case: Case) -> Callable[[Floats], float]:
     """How much worse a choice is than the best, or how far the values of the candidates are off."""
-    everyone = worst_of_each("auto", 1, case) if case.group == "gap" else cold_learners(1, case)
-    known = np.array(everyone(0.0))
+    known = np.array(worst_of_each("auto", 1, case)(0.0))
     task = case.situation().task
     span = task.best.value - task.worst.value
 
@@ -183,12 +159,95 @@ def scaled(score: Score, sample: int) -> Score:
     return score if score.seconds is None else replace(score, seconds=score.seconds * sample)
 
 
+# PerfGreedy and the learner whom she simulates.
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A learner with so many rows, after as many steps as her first training takes, or none."""
+
+    learner: Projection | MinNormPoint
+    rows: int
+    trained: bool
+
+    def situation(self) -> Situation:
+        s = Case(20, self.rows, 70).situation()
+        if not self.trained:
+            return s
+        target = s.view.matrix @ s.demonstration.expectations
+        learned = self.learner.learn(s.view.observe(s.task.mdp), target, s.policy)
+        return replace(s, policy=learned.policy)
+
+    def earned(self, s: Situation, start: ti.Policy) -> tuple[Floats, list[int]]:
+        """What the learner earns after each candidate, from that policy on, and her solves."""
+        earned, solves = [], []
+        for feature in s.task.teachable[s.candidates]:
+            view = s.view.extend(feature)
+            target = view.matrix @ s.demonstration.expectations
+            learned = self.learner.learn(view.observe(s.task.mdp), target, start)
+            earned.append(s.task.weights @ ti.feature_expectations(s.task.mdp, learned.policy))
+            solves.append(learned.solves)
+        return np.array(earned), solves
+
+
+def all_simulated() -> list[Simulated]:
+    learners = [(Projection(1e-2), (5, 20, 40)), (Projection(1e-3), (20, 40))]
+    return [
+        Simulated(learner, rows, trained)
+        for learner, many in [*learners, (MinNormPoint(), (5, 20, 40))]
+        for rows in many
+        for trained in (False, True)
+    ]
+
+
+def perf_report(cases: list[Simulated], turns: int) -> str:
+    rows = [in_fresh_process(perf_row, case, turns) for case in cases]
+    header = ["learner", "ℓ", "her policy", "PerfGreedy", "from it", "from the uniform policy"]
+    parts = ["## A round by the learner's performance, 20×20, 70 candidates"]
+    parts.append("Time of a candidate, how many times PerfGreedy's, MDP solves (mean, most).")
+    return "\n\n".join([*parts, table(header, rows)])
+
+
+def perf_row(case: Simulated, turns: int) -> list[str]:
+    s, who = case.situation(), ti.teachers.PerfGreedy(case.learner)
+    known, solves = case.earned(s, s.policy)
+    span = s.task.best.value - s.task.worst.value
+    assert np.abs(who.simulate(s) - known).max() <= 1e-6 * span
+    uniform = ti.Policy.uniform(s.task.mdp)
+    ways: dict[str, Callable[[], object]] = {
+        "teacher": lambda: who.simulate(s),
+        "same": lambda: case.earned(s, s.policy),
+        "cold": lambda: case.earned(s, uniform),
+    }
+    best = dict.fromkeys(ways, math.inf)
+    for _ in range(turns):
+        for name, way in ways.items():
+            begin = time.perf_counter()
+            way()
+            best[name] = min(best[name], time.perf_counter() - begin)
+    mine = best["teacher"]
+
+    def shown(name: str, solves: list[int]) -> str:
+        each, times = duration(best[name] / len(known)), best[name] / mine
+        return f"{each}, ×{times:.3g}, {np.mean(solves):.0f} and {max(solves)}"
+
+    return [
+        repr(case.learner).split("(")[0] + f" to {case.learner.tolerance:g}",
+        str(case.rows),
+        "trained" if case.trained else "uniform",
+        duration(mine / len(known)),
+        shown("same", solves),
+        shown("cold", case.earned(s, uniform)[1]) if case.trained else "the same",
+    ]
+
+
 # TRGreedy where the candidates fill the memory.
 
 
 def plan_report(features: int, candidates: int, rounds: int) -> str:
-    chosen, reading = in_fresh_process(plan_times, features, candidates, rounds)
+    ready, chosen, reading = in_fresh_process(plan_times, features, candidates, rounds)
     rows = [
+        ["TRGreedy, what is set up once", duration(ready), f"{ready / reading:.2f}"],
         [f"TRGreedy, {rounds} rounds", duration(chosen), f"{chosen / reading:.2f}"],
         [f"reading the candidates {rounds} times", duration(reading), "1"],
     ]
@@ -196,7 +255,7 @@ def plan_report(features: int, candidates: int, rounds: int) -> str:
     return title + "\n\n" + table(["", "time", "times reading"], rows)
 
 
-def plan_times(features: int, candidates: int, rounds: int) -> tuple[float, float]:
+def plan_times(features: int, candidates: int, rounds: int) -> tuple[float, float, float]:
     rng = np.random.default_rng(4)
     rows = np.empty((candidates, features), dtype=np.float32)
     for first in range(0, candidates, 1000):
@@ -205,29 +264,35 @@ def plan_times(features: int, candidates: int, rounds: int) -> tuple[float, floa
     small = RiskScorer(view, rng.standard_normal(features), rows[:1000])
     small.teach(small.best())  # compiles
     x = np.ones(features, dtype=np.float32)
+    rows @ x
     begin = time.perf_counter()
     scorer = RiskScorer(view, rng.standard_normal(features), rows)
-    for _ in range(rounds):
+    ready, chosen, reading = time.perf_counter() - begin, 0.0, 0.0
+    for _ in range(rounds):  # in turns, so that both meet the same load
+        begin = time.perf_counter()
         scorer.teach(scorer.best())
-    chosen = time.perf_counter() - begin
-    begin = time.perf_counter()
-    for _ in range(rounds):
+        between = time.perf_counter()
         rows @ x
-    return chosen, time.perf_counter() - begin
+        chosen, reading = chosen + between - begin, reading + time.perf_counter() - between
+    return ready, chosen, reading
 
 
 # How a round grows.
 
 GROWTH: dict[str, list[Case]] = {
-    "candidates": [Case("", 20, 5, n) for n in (10, 30, 100)],
-    "features": [Case("", 20, 5, 25), Case("", 40, 5, 25), Case("", 80, 5, 25)],
-    "rows she sees": [Case("", 20, rows, 30) for rows in (5, 15, 45)],
+    "candidates": [Case(20, 5, n) for n in (10, 30, 90)],
+    "states and features": [Case(size, 5, 25) for size in (10, 20, 40)],
+    "rows she sees": [Case(20, rows, 30) for rows in (5, 15, 45)],
 }
-TEACHERS = ("TRGreedy", "GapGreedy", "PerfGreedy", "OptimalSubset")
+TEACHERS = ("TRGreedy", "PerfGreedy", "GapGreedy", "JointGreedy", "OptimalSubset")
 
 
 def growth_report(turns: int) -> str:
-    parts = ["## A round, as problems grow", "Best of a few, in one process, taking turns."]
+    parts = [
+        "## A round, as problems grow",
+        "Best of a few, in one process, taking turns. PerfGreedy has Projection to 0.01; "
+        "OptimalSubset plans up to ten features with at most 100 nodes.",
+    ]
     for what, cases in GROWTH.items():
         times = in_fresh_process(growth_times, cases, turns)
         rows = [[case.title, *(duration(times[case, name]) for name in TEACHERS)] for case in cases]
@@ -247,21 +312,16 @@ def growth_times(cases: list[Case], turns: int) -> dict[tuple[Case, str], float]
     return best
 
 
-def race_report(group: str, scores: dict[Case, list[Score]], rules: Rules) -> str:
-    titles = {
-        "gap": "## A round by the guarantee",
-        "perf": "## A round by the learner's performance",
-    }
+def race_report(scores: dict[Case, list[Score]], rules: Rules) -> str:
     rows = [
         [case.title, *(cell(score, line[0], rules) for score in line)]
         for case, line in scores.items()
     ]
-    header = ["case", *FIELDS[group]]
     return "\n\n".join(
         [
-            titles[group],
+            "## A round by the guarantee",
             "Time of all candidates, how many times the teacher's, error.",
-            table(header, rows),
+            table(["case", *FIELDS], rows),
         ]
     )
 
@@ -276,32 +336,35 @@ def main(arguments: list[str] | None = None) -> int:
         rounds=2 if options.quick else 4,
         budget=2.0,
     )
-    cases = [case for case in all_cases() if case.group in options.chosen]
+    cases = all_cases() if "gap" in options.chosen else []
     cases = cases[:1] if options.quick else cases
-    extra = [name for name in ("plan", "growth") if name in options.chosen]
+    extra = [name for name in groups[1:] if name in options.chosen]
     reports: list[str] = []
+    scores: dict[Case, list[Score]] = {}
     lines: list[list[object]] = []
     with Run([20.0] * len(cases) + [60.0] * len(extra)) as run:
-        for group, entries in FIELDS.items():
-            mine = [case for case in cases if case.group == group]
-            if not mine:
-                continue
-            field = run.field(Contestant(name, entry[0]) for name, entry in entries.items())
-            scores: dict[Case, list[Score]] = {}
-            for case in mine:
-                run.progress.step(case.title)
-                raced = race(field, case, error_against(case), rules)
-                samples = [entry[1] for entry in entries.values()]
-                scores[case] = [scaled(*pair) for pair in zip(raced, samples, strict=True)]
-                lines += [[case.title, *score_row(s, scores[case][0], rules)] for s in scores[case]]
-            reports.append(race_report(group, scores, rules))
-        run.stop()
         if "plan" in extra:
             run.progress.step("plan")
             reports.append(plan_report(10_000, 100_000, 50))
+        # Processes from here on: at matrices this small, threads of BLAS wait for each other.
+        for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            os.environ.setdefault(variable, "1")
+        field = run.field(Contestant(name, entry[0]) for name, entry in FIELDS.items())
+        for case in cases:
+            run.progress.step(case.title)
+            raced = race(field, case, error_against(case), rules)
+            samples = [entry[1] for entry in FIELDS.values()]
+            scores[case] = [scaled(*pair) for pair in zip(raced, samples, strict=True)]
+            lines += [[case.title, *score_row(s, scores[case][0], rules)] for s in scores[case]]
+        run.stop()
+        if "perf" in extra:
+            run.progress.step("perf")
+            reports.append(perf_report(all_simulated(), 3))
         if "growth" in extra:
             run.progress.step("growth")
             reports.append(growth_report(3))
+    if scores:
+        reports.insert(0, race_report(scores, rules))
     print("\n\n".join([*reports, machine(PACKAGES)]))
     if options.csv is not None:
         write_csv(options.csv, ["case", *SCORE_HEADER], lines)

@@ -1,7 +1,10 @@
 """Teachers who go by the teaching risk: against brute force, enumeration and their own bounds."""
 
+import dataclasses
 import itertools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from teachirl import MDP, InvalidInputError, Policy, Task, Worldview, worlds
 from teachirl.demonstrations import Demonstration
 from teachirl.greedy import greedy_plan
 from teachirl.greedy_gap import greedy_gap
+from teachirl.learners import MinNormPoint
 from teachirl.relaxations import Open
 from teachirl.risk import risk_after, teaching_risk
 from teachirl.subsets import SubsetStatus, _Search, best_subset
@@ -19,6 +23,7 @@ from teachirl.teachers import Situation
 from teachirl.teachers.optimal_subset import OptimalSubset
 from teachirl.teachers.random import Random
 from teachirl.teachers.tr_greedy import TRGreedy
+from teachirl.teaching import teach
 from teachirl.testing import weights, worldviews
 from teachirl.worldview import unit_rows
 from test_risk import risk_by_svd
@@ -455,6 +460,73 @@ def test_optimal_subset_with_costs_required_and_forbidden(seed):
 def test_when_not_all_that_is_required_fits_the_best_of_it_is_taught():
     task = Task(world(3), [1, 2, 3], blind(3), np.eye(3), required=[0, 1])
     assert taught_by(OptimalSubset(), task, 1) == [1]
+
+
+def hard_task(seed, **options):
+    """Correlated features among which a search of three nodes does not find the best."""
+    draw = np.random.default_rng(seed)
+    rows = draw.standard_normal((40, 30)) + 2 * draw.standard_normal(30)
+    w, view = draw.standard_normal(30), Worldview(draw.standard_normal((1, 30)))
+    return Task(world(30), w, view, rows, **options)
+
+
+def lesson_of(teacher, task, **options):
+    given = {"rng": np.random.default_rng(0), "tolerance": -1.0, "certified": False}
+    return teach(task, teacher, MinNormPoint(), **given, **options)
+
+
+@dataclasses.dataclass(frozen=True)
+class Altered:
+    """A teacher who is put in other situations than she is in."""
+
+    teacher: OptimalSubset
+    change: Callable[[Situation], dict[str, Any]]
+
+    def choose(self, situation, rng):
+        changed = dataclasses.replace(situation, **self.change(situation))
+        return self.teacher.choose(changed, rng)
+
+
+@pytest.mark.parametrize(("seed", "worse"), [(4, True), (21, True), (1, False), (2, False)])
+def test_a_search_that_is_stopped_early_never_ends_worse_than_it_began(seed, worse):
+    task, teacher = hard_task(seed), OptimalSubset(max_nodes=3)
+    first = best_subset(task.worldview, task.weights, task.teachable, size=10, max_nodes=3)
+    assert first.status is SubsetStatus.OUT_OF_NODES
+    lesson = lesson_of(teacher, task, budget=10)
+    reached, gaps = lesson.rounds[-1].risk, [each.gap for each in lesson.rounds[1:]]
+    assert reached <= first.risk + 1e-12
+    assert gaps[0] == first.gap and gaps == sorted(gaps, reverse=True)
+    assert gaps[-1] == pytest.approx(reached - first.lower, abs=1e-12)
+    # To plan anew each time may end worse; what it finds that is better, she finds too.
+    anew = Altered(teacher, lambda now: {"begun": len(now.taught), "notes": {}})
+    replanned = lesson_of(anew, task, budget=10).rounds[-1].risk
+    assert (replanned > first.risk + 1e-3) is worse
+    assert reached <= min(replanned, first.risk) + 1e-12
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_plans_are_found_again_without_notes(seed):
+    costs = np.random.default_rng(seed).integers(1, 4, 40).astype(float)
+    task, teacher = hard_task(seed, costs=costs, required=[3], forbidden=[5, 6]), OptimalSubset(3)
+    forgets = Altered(teacher, lambda now: {"notes": {}})
+    begun = lesson_of(TRGreedy(), task, budget=2)
+    for options in ({"max_cost": 12.0}, {"max_cost": 15.0, "budget": 9, "after": begun}):
+        one, other = (lesson_of(who, task, **options) for who in (teacher, forgets))
+        assert one.taught == other.taught and len(one.taught) > 4
+        assert [repr(each.gap) for each in one.rounds] == [repr(each.gap) for each in other.rounds]
+
+
+def test_who_leaves_the_plan_is_planned_for_anew():
+    view, w, candidates = gaussian(3, 9, 6)
+    task = Task(world(6), w, view, candidates)
+    plan = OptimalSubset().plan(situation(task, (), 3))
+    other = next(i for i in range(9) if i not in plan.chosen)
+    found = OptimalSubset().plan(situation(task, (other,), 2))
+    wider = view.extend(candidates[other])
+    left = np.delete(np.arange(9), other)
+    best = best_subset(wider, w, candidates[left], size=2)
+    assert found.chosen == tuple(int(left[i]) for i in best.chosen)
+    assert found.risk == best.risk and found.gap == best.gap
 
 
 # How far greedy may be from optimal

@@ -236,6 +236,23 @@ class ShowsByMood(Altered):
         return {"demonstration": situation.demonstration if self.mood else None}
 
 
+class LivesByNotes(MostWanted):
+    """Wants the opposite once she finds a note of hers."""
+
+    def along(self, situation: Situation) -> np.ndarray:
+        wish = super().along(situation)
+        noted = situation.notes.setdefault("taught", situation.taught)
+        return wish if noted == situation.taught else -wish
+
+
+class ScoresByNotes(MostWanted):
+    """Teaches the same, but her scores shrink with what she remembers."""
+
+    def along(self, situation: Situation) -> np.ndarray:
+        asked = situation.notes["asked"] = situation.notes.get("asked", 0) + 1
+        return super().along(situation) / asked
+
+
 CHAIN = "a chain of five cells: "
 STRANGER = ti.Policy.uniform(ti.worlds.chain(7))
 BROKEN: list[tuple[object, str]] = [
@@ -259,6 +276,11 @@ BROKEN: list[tuple[object, str]] = [
     (NeedsPolicy(), "a sampled demonstration: she must choose, but raised AssertionError: who is"),
     (NeedsMoney(), CHAIN + "she must choose, but raised OverflowError: cannot convert float inf"),
     (Panics(), "a lesson with two features: she must give it, but raised ValueError: what is she"),
+    (LivesByNotes(), "two features: without her notes she must teach the same, but taught [0, 2]"),
+    (
+        ScoresByNotes(),
+        "a lesson with two features: without her notes she must score the same, got [",
+    ),
     (Shows(STRANGER), CHAIN + "demonstration must be a Demonstration or None, got Policy"),
     (Shows(ti.Demonstration(np.ones(7))), CHAIN + "the demonstration is not of the MDP: demonstr"),
     (

@@ -1,5 +1,6 @@
 """Algorithm 1, its stopping rules, and lessons as data."""
 
+import itertools
 import json
 import math
 from dataclasses import dataclass, replace
@@ -141,7 +142,8 @@ def test_a_lesson_goes_on_where_it_stopped():
     rest = teach(task, InOrder(), Projection(), rng=rng(), budget=4, tolerance=-1.0, after=read)
     assert rest.taught == whole.taught
     for one, other in zip(rest.rounds, whole.rounds, strict=True):
-        same = {"choosing_seconds": 0.0, "learning_seconds": 0.0, "scores": None}
+        same = {"scores": None, "choosing_seconds": 0.0, "learning_seconds": 0.0}
+        same["certifying_seconds"] = 0.0
         assert repr(replace(one, **same)) == repr(replace(other, **same))
     np.testing.assert_array_equal(rest.policy.probabilities, whole.policy.probabilities)
     with pytest.raises(InvalidInputError, match="of this very task"):
@@ -251,6 +253,9 @@ def test_wrong_answers_of_a_teacher():
         (Choice(0, np.zeros(4)), r"scores must have shape \(5,\), one a feature, got \(4,\)"),
         (Choice(None, np.zeros((5, 1))), r"scores must have shape \(5,\)"),
         (Choice(0, "high"), "the teacher's scores"),
+        (Choice(0, np.zeros(5), gap=-0.1), "gap must be a number from 0 on, or NaN, got -0.1"),
+        (Choice(0, np.zeros(5), gap=None), "gap must be a number from 0 on, or NaN, got None"),
+        (Choice(0, np.zeros(5), gap=math.inf), "gap must be a number from 0 on"),
     ]:
         with pytest.raises(InvalidInputError, match=message):
             teach(chain_task(), Answers(answer), MinNormPoint(), rng=rng(), tolerance=-1.0)
@@ -260,11 +265,12 @@ def test_wrong_answers_of_a_teacher():
     ("change", "message"),
     [
         (lambda d: d.pop("rounds"), "rounds is missing"),
-        (lambda d: d.update(teachirl_lesson=2), "teachirl_lesson must be 1, got 2"),
+        (lambda d: d.update(teachirl_lesson=1), "teachirl_lesson must be 2, got 1"),
         (lambda d: d.update(status="DONE"), "status must be one of LEARNED"),
         (lambda d: d.update(rounds=[]), "rounds must not be empty"),
         (lambda d: d["rounds"][1].update(taught=9), r"rounds\[1\].taught must be an index below 5"),
         (lambda d: d["rounds"][1].update(risk="high"), r"rounds\[1\].risk must be a number"),
+        (lambda d: d["rounds"][1].pop("gap"), r"rounds\[1\].gap is missing"),
         (lambda d: d["rounds"][1].update(risk=True), r"rounds\[1\].risk must be a number"),
         (lambda d: d["rounds"][1].update(scores=[1]), r"rounds\[1\].scores must have 5 entries"),
         (lambda d: d["policy"].update(chances=[1, 2]), "policy is no policy of the task"),
@@ -391,3 +397,155 @@ def test_policies_come_back_from_json_to_the_last_bit():
     other = ti.Task(mdp, task.weights, task.worldview, np.eye(9), demonstration=vague)
     with pytest.raises(FileFormatError, match="is of another task"):
         Lesson.from_json(lesson.to_json(), other)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("learner", [Projection(), Projection(1e-1)])
+def test_her_own_mismatch_covers_a_learner_who_stops_early(seed, learner):
+    """What is guaranteed is for exact matches; `certify` with her mismatch is for her."""
+    mdp = ti.worlds.gridworld(6, 2)
+    draw = np.random.default_rng(seed)
+    task = ti.Task(mdp, draw.normal(size=9), ti.Worldview(draw.normal(size=(3, 9))), np.eye(9))
+    for budget in (0, 2, 5):
+        lesson = teach(task, TRGreedy(), learner, rng=rng(), budget=budget, tolerance=-1.0)
+        last, view = lesson.rounds[-1], lesson.worldview
+        proved = ti.certify(mdp, view, task.weights, lesson.demonstration, last.mismatch)
+        assert proved.guaranteed <= last.performance + 1e-9
+        assert proved.guaranteed <= last.guaranteed + 1e-6
+        strict = teach(
+            task,
+            TRGreedy(),
+            learner,
+            rng=rng(),
+            budget=budget,
+            tolerance=-1.0,
+            mismatch=last.mismatch,
+        )
+        assert strict.rounds[-1].guaranteed == pytest.approx(proved.guaranteed, abs=1e-6)
+
+
+def test_who_stops_early_may_fall_below_what_is_guaranteed_to_who_matches():
+    """So the caveat is real: this one does."""
+    mdp = ti.worlds.gridworld(6, 2)
+    draw = np.random.default_rng(0)
+    task = ti.Task(mdp, draw.normal(size=9), ti.Worldview(draw.normal(size=(3, 9))), np.eye(9))
+    lesson = teach(task, TRGreedy(), Projection(1e-1), rng=rng(), budget=5, tolerance=-1.0)
+    last = lesson.rounds[-1]
+    assert last.mismatch > 0.0
+    assert last.performance < last.guaranteed - 1e-3
+
+
+def test_what_took_how_long_is_recorded():
+    lesson = teach(chain_task(), TRGreedy(), MinNormPoint(), rng=rng(), budget=1)
+    assert all(each.certifying_seconds > 0.0 for each in lesson.rounds)
+    assert all(each.learning_seconds > 0.0 for each in lesson.rounds)
+    assert [each.choosing_seconds > 0.0 for each in lesson.rounds] == [False, True]
+
+
+def test_she_sees_in_the_end_what_was_taught():
+    task = chain_task()
+    lesson = teach(task, InOrder(), MinNormPoint(), rng=rng(), budget=2, tolerance=-1.0)
+    np.testing.assert_array_equal(lesson.worldview.matrix, np.eye(5)[[2, 0, 1]])
+    assert lesson.worldview.names == ("cell 3", "cell 1", "cell 2")
+
+
+def test_the_gap_of_a_plan_is_in_the_table_and_in_the_file():
+    lesson = teach(chain_task(), OptimalSubset(), MinNormPoint(), rng=rng(), budget=2, tolerance=-1)
+    assert math.isnan(lesson.rounds[0].gap)
+    assert all(0.0 <= each.gap < 1e-5 for each in lesson.rounds[1:])
+    lines = str(lesson).splitlines()
+    assert lines[0].endswith("guaranteed     gap") and lines[2].endswith("  < 1e-5")
+    read = Lesson.from_json(lesson.to_json(), lesson.task)
+    assert [repr(each.gap) for each in read.rounds] == [repr(each.gap) for each in lesson.rounds]
+    rough = replace(lesson, rounds=(lesson.rounds[0], replace(lesson.rounds[1], gap=0.0123)))
+    assert str(rough).splitlines()[2].endswith("   0.012")
+    greedy = teach(chain_task(), TRGreedy(), MinNormPoint(), rng=rng(), budget=2, tolerance=-1)
+    assert "gap" not in str(greedy)
+
+
+def test_budgets_are_those_of_the_whole_lesson():
+    task = chain_task(costs=[1, 2, 3, 4, 5])
+    half = teach(task, InOrder(), MinNormPoint(), rng=rng(), budget=2, tolerance=-1.0)
+    more = {"rng": rng(), "tolerance": -1.0, "after": half}
+    assert teach(task, InOrder(), MinNormPoint(), budget=3, **more).taught == (0, 1, 2)
+    assert teach(task, InOrder(), MinNormPoint(), budget=2, **more).taught == (0, 1)
+    assert teach(task, InOrder(), MinNormPoint(), max_cost=6.0, **more).taught == (0, 1, 2)
+    assert teach(task, InOrder(), MinNormPoint(), max_cost=5.9, **more).taught == (0, 1)
+
+
+def test_a_teacher_is_told_what_was_taught_before_she_took_over():
+    met = []
+
+    class Listens(InOrder):
+        def choose(self, situation, rng):
+            met.append((situation.begun, situation.taught))
+            return super().choose(situation, rng)
+
+    task = chain_task()
+    half = teach(task, Listens(), MinNormPoint(), rng=rng(), budget=2, tolerance=-1.0)
+    assert met == [(0, ()), (0, (0,))]
+    teach(task, Listens(), MinNormPoint(), rng=rng(), budget=4, tolerance=-1.0, after=half)
+    assert met[2:] == [(2, (0, 1)), (2, (0, 1, 2))]
+
+
+def teachable_task(seed, **options):
+    """Twelve correlated features, where greed does not find the best."""
+    draw = np.random.default_rng(seed)
+    k = 8
+    mdp = ti.MDP.from_arrays(np.ones((1, k, 1)), np.eye(k), discount=0.5)
+    rows = draw.normal(size=(12, k)) + 1.5 * draw.normal(size=k)
+    return ti.Task(
+        mdp, draw.normal(size=k), ti.Worldview(draw.normal(size=(1, k))), rows, **options
+    )
+
+
+def least_risk(task, size=99, money=math.inf):
+    """By trying all sets that the task allows."""
+    return min(
+        ti.teaching_risk(task.worldview.extend(task.teachable[list(some)]), task.weights)
+        for count in range(min(size, 12) + 1)
+        for some in itertools.combinations(range(12), count)
+        if set(task.required) <= set(some)
+        and not set(task.forbidden) & set(some)
+        and task.costs[list(some)].sum() <= money + 1e-9
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_how_far_a_lesson_is_from_optimal(seed):
+    options = {"rng": rng(), "tolerance": -1.0, "certified": False}
+    plain = teachable_task(seed)
+    lesson = teach(plain, TRGreedy(), MinNormPoint(), budget=3, **options)
+    found, least = lesson.gap_to_optimal(), least_risk(plain, 3)
+    assert found.risk == pytest.approx(lesson.rounds[-1].risk, abs=1e-12)
+    assert found.lower <= least + 1e-9 and found.gap >= 0.0
+    exact = lesson.gap_to_optimal(max_nodes=10_000)
+    assert exact.lower == pytest.approx(least, abs=1e-5)
+    gained = lesson.rounds[0].risk ** 2 - found.risk**2
+    assert gained >= found.factor * (lesson.rounds[0].risk ** 2 - least**2) - 1e-9
+    # As the task says: what is required is in all sets, what is forbidden in none.
+    strict = teachable_task(seed, required=[4, 7], forbidden=list(lesson.taught[:1]))
+    if strict.forbidden[0] not in strict.required:
+        taught = teach(strict, TRGreedy(), MinNormPoint(), budget=4, **options)
+        exact = taught.gap_to_optimal(max_nodes=10_000)
+        assert exact.lower == pytest.approx(least_risk(strict, 4), abs=1e-5)
+    dear = teachable_task(seed, costs=np.random.default_rng(seed).integers(1, 5, 12), required=[2])
+    taught = teach(dear, TRGreedy(), MinNormPoint(), max_cost=8.0, **options)
+    exact = taught.gap_to_optimal(max_cost=8.0, max_nodes=10_000)
+    assert exact.lower == pytest.approx(least_risk(dear, money=8.0), abs=1e-5)
+    assert exact.risk >= exact.lower
+
+
+def test_an_untaught_lesson_and_too_small_a_budget():
+    options = {"rng": rng(), "tolerance": -1.0, "certified": False}
+    none = teach(teachable_task(0), TRGreedy(), MinNormPoint(), budget=0, **options)
+    assert none.gap_to_optimal().gap < 1e-9
+    assert none.gap_to_optimal(size=2, max_nodes=1000).gap > 0.1
+    two = teach(teachable_task(0), TRGreedy(), MinNormPoint(), budget=2, **options)
+    with pytest.raises(InvalidInputError, match="must be within the size"):
+        two.gap_to_optimal(size=1)
+    must = teach(teachable_task(0, required=[1, 2]), TRGreedy(), MinNormPoint(), **options)
+    with pytest.raises(InvalidInputError, match="size"):
+        must.gap_to_optimal(size=1)
+    with pytest.raises(InvalidInputError, match="within the size and the max_cost"):
+        must.gap_to_optimal(max_cost=1.0)

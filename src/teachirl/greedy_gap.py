@@ -67,6 +67,13 @@ class GreedyGap:
         """By how much the plan's risk may exceed the least."""
         return self.risk - self.lower
 
+    def __str__(self) -> str:
+        text = f"The risk ends at {self.risk:.4f}; no set within the budget ends below "
+        text += f"{self.lower:.4f}"
+        if self.factor > 0.0:
+            text += f", and the plan gains at least {self.factor:.0%} of what the best one gains"
+        return text + "."
+
 
 def greedy_gap(
     view: Worldview,

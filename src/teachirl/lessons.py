@@ -12,18 +12,21 @@ import json
 import math
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from .checks import Floats, frozen
 from .demonstrations import Demonstration, as_demonstration
 from .errors import FileFormatError, InvalidInputError
+from .greedy_gap import GreedyGap, greedy_gap
+from .json_reader import JsonReader
 from .policy import Policy
 from .storage import replacing
 from .task import Task
+from .worldview import Worldview
 
-VERSION = 1
+VERSION = 2
 
 
 class LessonStatus(enum.Enum):
@@ -59,9 +62,14 @@ class Round:
     mismatch : ‖A(μ_L − μ_T)‖, between her and the demonstration
     performance : her relative performance
     guaranteed : relative performance that every learner with her worldview has who matches the
-        demonstration; NaN if it was not asked for
+        demonstration, up to the `mismatch` that `teach` was given: exactly, unless told otherwise.
+        One who stops further from it, as `Projection` does, may do a little worse: `certify` with
+        her own mismatch is what covers her. NaN if it was not asked for
+    gap : by how much the teaching risk at the end of the teacher's plan may exceed the least within
+        the budget; NaN if she does not say. Only `OptimalSubset` does
     solves : MDPs that the learner solved
-    choosing_seconds, learning_seconds : what the teacher and the learner took
+    choosing_seconds, learning_seconds, certifying_seconds : what the teacher, the learner and the
+        guarantee took
     """
 
     taught: int | None
@@ -74,9 +82,11 @@ class Round:
     mismatch: float
     performance: float
     guaranteed: float
+    gap: float
     solves: int
     choosing_seconds: float
     learning_seconds: float
+    certifying_seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,20 +113,64 @@ class Lesson:
         """The features taught, in their order, as indices into the task's."""
         return tuple(each.taught for each in self.rounds if each.taught is not None)
 
+    @property
+    def worldview(self) -> Worldview:
+        """What she sees in the end."""
+        view = self.task.worldview
+        for feature in self.taught:
+            view = view.extend(self.task.teachable[feature], self.task.names[feature])
+        return view
+
+    def gap_to_optimal(
+        self, *, size: int | None = None, max_cost: float | None = None, max_nodes: int = 100
+    ) -> GreedyGap:
+        """How far from optimal what was taught may be, by the teaching risk.
+
+        It is compared to the best set of as many features, or of `size` or `max_cost` in all. Sets
+        have what the task requires and nothing that it forbids; gains count beyond what it
+        requires, which is taught first.
+
+        Parameters
+        ----------
+        size, max_cost : the budgets that the lesson had
+        max_nodes : how much to search for a better bound
+        """
+        task = self.task
+        must = [feature for feature in self.taught if feature in task.required]
+        rest = [feature for feature in self.taught if feature not in task.required]
+        pool = np.setdiff1d(np.arange(len(task.names)), [*task.required, *task.forbidden])
+        if size is None and max_cost is None:
+            size = len(self.taught)
+        spent = float(task.costs[must].sum())
+        return greedy_gap(
+            task.worldview.extend(task.teachable[must]),
+            task.weights,
+            task.teachable[pool],
+            np.searchsorted(pool, rest).tolist(),
+            size=None if size is None else size - len(must),
+            max_cost=None if max_cost is None else max(max_cost - spent, 0.0),
+            costs=task.costs[pool],
+            max_nodes=max_nodes,
+        )
+
     def __str__(self) -> str:
         names = [each.name or "(nothing yet)" for each in self.rounds]
         width = max(len("taught"), *(len(name) for name in names))
+        planned = any(not math.isnan(each.gap) for each in self.rounds)
         lines = [
             f"{'':>3}  {'taught':<{width}}  {'cost':>8}  {'risk':>5}  {'mismatch':>9}  "
-            f"{'performance':>11}  {'guaranteed':>10}"
+            f"{'performance':>11}  {'guaranteed':>10}" + planned * f"  {'gap':>6}"
         ]
         for number, (each, name) in enumerate(zip(self.rounds, names, strict=True)):
             proved = "" if math.isnan(each.guaranteed) else f"{each.guaranteed:.3f}"
             missed = "< 1e-9" if each.mismatch < 1e-9 else f"{each.mismatch:.2g}"
-            lines.append(
+            line = (
                 f"{number:>3}  {name:<{width}}  {each.cost:>8.4g}  {each.risk:>5.3f}  "
                 f"{missed:>9}  {each.performance:>11.3f}  {proved:>10}"
             )
+            # That of a plan found to be optimal is above 0 only by rounding.
+            short = "< 1e-5" if each.gap < 1e-5 else f"{each.gap:.2g}"
+            lines.append(line if math.isnan(each.gap) else f"{line}  {short:>6}")
         return "\n".join([*lines, f"ended: {self.status}"])
 
     def to_json(self) -> str:
@@ -200,63 +254,8 @@ def _policy_document(policy: Policy) -> dict[str, Any]:
     return {"chances": policy.probabilities.tolist()}
 
 
-class _Reader:
-    """A JSON object that is taken apart, with errors that say where something is wrong."""
-
-    def __init__(self, source: str, place: str, value: object) -> None:
-        self.source, self.place = source, place
-        if not isinstance(value, dict):
-            self.fail("", f"must be an object, got {_kind(value)}")
-        self.value: dict[str, Any] = value
-
-    def fail(self, field: str, problem: str) -> NoReturn:
-        where = ".".join(part for part in (self.place, field) if part)
-        raise FileFormatError(f"{self.source}: {where or 'the document'} {problem}")
-
-    def get(self, field: str, kinds: tuple[type, ...], expected: str) -> Any:
-        if field not in self.value:
-            self.fail(field, "is missing")
-        value = self.value[field]
-        wrong = isinstance(value, bool) and bool not in kinds
-        if wrong or not isinstance(value, kinds):
-            self.fail(field, f"must be {expected}, got {_kind(value)}")
-        return value
-
-    def number(self, field: str, *, missing: bool = False) -> float:
-        """A number; null is NaN if it may be missing."""
-        kinds: tuple[type, ...] = (int, float)
-        if missing:
-            kinds += (type(None),)
-        value = self.get(field, kinds, "a number")
-        if value is None:
-            return math.nan
-        if not math.isfinite(value):
-            self.fail(field, f"must be finite, got {value!r}")
-        return float(value)
-
-    def numbers(self, field: str) -> Floats:
-        """A list of numbers; null is NaN."""
-        entries = self.get(field, (list,), "a list of numbers")
-        for place, entry in enumerate(entries):
-            if isinstance(entry, bool) or not isinstance(entry, (int, float, type(None))):
-                self.fail(f"{field}[{place}]", f"must be a number, got {_kind(entry)}")
-        return np.array([math.nan if entry is None else entry for entry in entries], dtype=float)
-
-    def inside(self, field: str) -> _Reader:
-        where = ".".join(part for part in (self.place, field) if part)
-        return _Reader(self.source, where, self.get(field, (dict,), "an object"))
-
-
-def _kind(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}…"
-
-
 def _of_document(text: str, task: Task, source: str) -> Lesson:
-    try:
-        document = _Reader(source, "", json.loads(text))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise FileFormatError(f"{source} is no JSON: {error}") from error
+    document = JsonReader.of_text(text, source)
     version = document.get("teachirl_lesson", (int,), f"the version {VERSION}")
     if version != VERSION:
         document.fail("teachirl_lesson", f"must be {VERSION}, got {version}")
@@ -270,7 +269,7 @@ def _of_document(text: str, task: Task, source: str) -> Lesson:
     if not rounds:
         document.fail("rounds", "must not be empty")
     read = tuple(
-        _round(_Reader(source, f"rounds[{place}]", each), task, first=place == 0)
+        _round(JsonReader(source, f"rounds[{place}]", each), task, first=place == 0)
         for place, each in enumerate(rounds)
     )
     shown = task.demonstration
@@ -280,7 +279,7 @@ def _of_document(text: str, task: Task, source: str) -> Lesson:
     return Lesson(task, read, policy, shown, LessonStatus[name])
 
 
-def _round(reader: _Reader, task: Task, *, first: bool) -> Round:
+def _round(reader: JsonReader, task: Task, *, first: bool) -> Round:
     taught = reader.get("taught", (int, type(None)), "an index or null")
     if (taught is None) != first or (taught is not None and not 0 <= taught < len(task.names)):
         wanted = "null" if first else f"an index below {len(task.names)}"
@@ -301,13 +300,15 @@ def _round(reader: _Reader, task: Task, *, first: bool) -> Round:
         mismatch=reader.number("mismatch"),
         performance=reader.number("performance"),
         guaranteed=reader.number("guaranteed", missing=True),
+        gap=reader.number("gap", missing=True),
         solves=reader.get("solves", (int,), "a whole number"),
         choosing_seconds=reader.number("choosing_seconds"),
         learning_seconds=reader.number("learning_seconds"),
+        certifying_seconds=reader.number("certifying_seconds"),
     )
 
 
-def _policy(reader: _Reader, task: Task) -> Policy:
+def _policy(reader: JsonReader, task: Task) -> Policy:
     dynamics = task.mdp.dynamics
     try:
         if "pairs" in reader.value:
@@ -322,7 +323,7 @@ def _policy(reader: _Reader, task: Task) -> Policy:
         reader.fail("", f"is no policy of the task: {error}")
 
 
-def _demonstration(reader: _Reader, task: Task) -> Demonstration:
+def _demonstration(reader: JsonReader, task: Task) -> Demonstration:
     policy = None
     if reader.get("policy", (dict, type(None)), "an object or null") is not None:
         policy = _policy(reader.inside("policy"), task)

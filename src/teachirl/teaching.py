@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .bounds import WorstCaseStatus
-from .checks import Floats, Ints, as_floats, frozen
+from .checks import Ints, as_floats, frozen
 from .demonstrations import as_demonstration
 from .errors import require
 from .learners import Informed, Learner
@@ -52,14 +53,17 @@ def teach(
     Parameters
     ----------
     rng : for teachers who leave something to chance
-    budget : B, how many features may be taught; all of them by default
-    max_cost : what they may cost in all
+    budget : B, how many features may be taught in all, those of `after` included; all of them by
+        default
+    max_cost : what they may cost in all, those of `after` included
     tolerance : ε; the lesson ends once |R(L) − R(T)| is at most this fraction of max R − min R, T
         being the task's own demonstration, or within what sampling leaves open. A negative one
         never ends it. 1e-3 by default; with `until`, which asks for more than luck, negative
     until : the lesson ends once this relative performance is guaranteed
     mismatch : how closely learners are taken to match, in her features, for what is guaranteed. By
-        default exactly; a sampled demonstration, as closely as the expert himself does
+        default exactly; a sampled demonstration, as closely as the expert himself does. For one
+        who stops early, such as Projection(tolerance), give what she stops at, or see
+        `Round.guaranteed`
     certified : whether to compute what is guaranteed, one exact worst case a round
     start : the policy that the learner starts with; the uniform one by default
     after : a lesson of this task to go on from
@@ -138,18 +142,18 @@ class _Lecture:
         self.view, self.demonstration = task.worldview, task.demonstration
         self.rounds: list[Round] = []
         self.taught: list[int] = []
+        self.begun = 0
         self.notes: dict[str, Any] = {}
 
     def begin(self, start: Policy | None) -> None:
         self.policy = Policy.uniform(self.task.mdp) if start is None else start
         check_policy(self.task.mdp, self.policy)
-        self._train(None, None, False, 0.0)
+        self._train(None, None, 0.0)
 
     def resume(self, lesson: Lesson) -> None:
         self.rounds, self.taught = list(lesson.rounds), list(lesson.taught)
         self.policy, self.demonstration = lesson.policy, lesson.demonstration
-        for feature in self.taught:
-            self.view = self.view.extend(self.task.teachable[feature], self.task.names[feature])
+        self.view, self.begun = lesson.worldview, len(self.taught)
 
     @cached_property
     def expert(self) -> tuple[float, float]:
@@ -210,11 +214,12 @@ class _Lecture:
             cost_left=max_cost - self.cost,
             mismatch=self.allowed(),
             fixed=self.mismatch is not None,
+            begun=self.begun,
             notes=self.notes,
         )
         choice = teacher.choose(situation, rng)
         spent = time.perf_counter() - began
-        scores = _checked_scores(choice, len(task.teachable))
+        choice = _checked_choice(choice, len(task.teachable))
         if choice.feature is None:
             missing = [task.names[i] for i in task.required if i not in self.taught]
             require(not missing, f"the teacher stopped, but {missing} must be taught")
@@ -229,7 +234,7 @@ class _Lecture:
         )
         if choice.demonstration is not None:
             self.demonstration = as_demonstration(task.mdp, choice.demonstration)
-        self._train(int(choice.feature), scores, choice.demonstration is not None, spent)
+        self._train(int(choice.feature), choice, spent)
         return True
 
     def allowed(self) -> float:
@@ -238,9 +243,7 @@ class _Lecture:
             return self.mismatch
         return self.view.norm * self.demonstration.error
 
-    def _train(
-        self, feature: int | None, scores: Floats | None, shown: bool, choosing: float
-    ) -> None:
+    def _train(self, feature: int | None, choice: Choice | None, choosing: float) -> None:
         task, view = self.task, self.view
         target = view.matrix @ self.demonstration.expectations
         began = time.perf_counter()
@@ -248,12 +251,15 @@ class _Lecture:
         learning = time.perf_counter() - began
         self.policy = learned.policy
         earned = float(task.weights @ feature_expectations(task.mdp, learned.policy))
+        began = time.perf_counter()
+        guaranteed = self._guaranteed() if self.certified else math.nan
+        certifying = time.perf_counter() - began
         self.rounds.append(
             Round(
                 taught=feature,
                 name="" if feature is None else task.names[feature],
-                scores=scores,
-                shown=shown,
+                scores=None if choice is None else choice.scores,
+                shown=choice is not None and choice.demonstration is not None,
                 cost=self.cost,
                 risk=teaching_risk(view, task.weights),
                 relative_risk=relative_risk(
@@ -261,10 +267,12 @@ class _Lecture:
                 ),
                 mismatch=learned.mismatch,
                 performance=task.relative(earned),
-                guaranteed=self._guaranteed() if self.certified else math.nan,
+                guaranteed=guaranteed,
+                gap=math.nan if choice is None else choice.gap,
                 solves=learned.solves,
                 choosing_seconds=choosing,
                 learning_seconds=learning,
+                certifying_seconds=certifying,
             )
         )
 
@@ -304,8 +312,8 @@ def _check_those_involved(task: object, teacher: object, learner: object, rng: o
     )
 
 
-def _checked_scores(choice: Choice, n: int) -> Floats:
-    """The scores of what the teacher returned, if that is a choice."""
+def _checked_choice(choice: Choice, n: int) -> Choice:
+    """What the teacher returned, if that is a choice, with scores of its own."""
     require(
         isinstance(choice, Choice),
         f"the teacher must return a Choice, got {type(choice).__name__}",
@@ -315,7 +323,12 @@ def _checked_scores(choice: Choice, n: int) -> Floats:
         scores.shape == (n,),
         f"the teacher's scores must have shape ({n},), one a feature, got {scores.shape}",
     )
-    return frozen(scores)
+    gap = choice.gap
+    require(
+        _is_number(gap) and not (gap < 0.0 or gap == math.inf),
+        f"the teacher's gap must be a number from 0 on, or NaN, got {gap!r}",
+    )
+    return replace(choice, scores=frozen(scores), gap=float(gap))
 
 
 def _check_required(task: Task, most: int, max_cost: float) -> None:

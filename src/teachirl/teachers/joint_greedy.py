@@ -52,7 +52,8 @@ class JointGreedy:
     ----------
     shortlist : for how many features a demonstration is sought, beside the winners of the races
     starts : from how many places it is sought, see `best_demonstration`
-    seed : of the places; the same situation has the same answer
+    seed : of the places. They are not drawn from the lesson's generator: so the same situation has
+        the same answer, and two features are compared by searches from the same places
     tolerance : guarantees that differ by at most this fraction of max R − min R tie
 
     Examples

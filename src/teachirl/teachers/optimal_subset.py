@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..checks import Ints, frozen
 from ..errors import require
-from ..greedy import WITHIN
-from ..risk import risk_after, teaching_risk
-from ..subsets import Subset, best_subset
+from ..greedy import WITHIN, greedy_plan
+from ..subsets import TIE, Subset, SubsetStatus, best_subset
 from .teacher import Choice, Situation
 
 
 @dataclass(frozen=True)
 class OptimalSubset:
-    """Teaches the best set for the features or the money that are left, and then stops.
+    """Teaches the best set for the features or the money that there are, and then stops.
 
     Its members are taught in the order in which each lowers the risk most; their scores are how
-    much it falls, and the others have none.
+    much it falls, and the others have none. She plans when she begins. If that search is stopped
+    early, she searches on in each round, and changes what is left of the plan only for a better
+    one. How far from optimal the plan may be, seen from where she began, is the choice's `gap`, and
+    so the round's.
 
     Parameters
     ----------
-    max_nodes : how much to search in a round; `plan` says how far from optimal its set may be
+    max_nodes : how much to search in a round; where it does not suffice, a gap remains
 
+    >>> import numpy as np, teachirl as ti
     >>> from teachirl.teachers.optimal_subset import OptimalSubset
-    >>> OptimalSubset(max_nodes=500)
-    OptimalSubset(max_nodes=500)
+    >>> mdp = ti.worlds.chain(4)
+    >>> features = [[1, 1, 1.2, 0], [1, 0, 0, 0], [0, 1, 0, 0]]
+    >>> task = ti.Task(mdp, [1, 1, 0, 0], ti.Worldview(np.empty((0, 4))), features)
+    >>> learner, rng = ti.learners.MinNormPoint(), np.random.default_rng(0)
+    >>> lesson = ti.teach(task, OptimalSubset(), learner, rng=rng, budget=2, tolerance=-1)
+    >>> lesson.taught, lesson.rounds[-1].risk < 1e-9, lesson.rounds[1].gap < 1e-5
+    ((1, 2), True, True)
     """
 
     max_nodes: int = 1_000
@@ -36,7 +44,52 @@ class OptimalSubset:
         require(self.max_nodes >= 0, f"max_nodes must be 0 or more, got {self.max_nodes!r}")
 
     def plan(self, situation: Situation) -> Subset:
-        """The best set beyond what is taught, as indices into the teachable features."""
+        """The best set beyond what is taught, as indices into the teachable features.
+
+        All of it follows from the situation: what she planned in the rounds before is found again
+        if it is not in her notes.
+        """
+        taught, notes = situation.taught, situation.notes
+        known: tuple[int, ...]
+        plan: Subset | None
+        known, plan = notes.get("plan", ((), None))
+        if plan is None or len(known) < situation.begun or taught[: len(known)] != known:
+            known = taught[: situation.begun]
+            plan = self._search(_earlier(situation, len(known)))
+        for count in range(len(known) + 1, len(taught) + 1):
+            plan = self._go_on(plan, _earlier(situation, count))
+        notes["plan"] = taught, plan
+        return plan
+
+    def _go_on(self, plan: Subset, situation: Situation) -> Subset:
+        """The rest of a plan once one more feature is taught, or something better."""
+        last = situation.taught[-1]
+        if last not in plan.chosen:
+            return self._search(situation)
+        rest = replace(plan, chosen=tuple(i for i in plan.chosen if i != last))
+        if plan.status is SubsetStatus.OPTIMAL:
+            return rest
+        found = self._search(situation)
+        if found.risk >= plan.risk * (1.0 - TIE):
+            return rest
+        # The bound of the first search is on all sets, later ones on those with what is taught.
+        return replace(rest, chosen=found.chosen, risk=found.risk, gap=found.risk - plan.lower)
+
+    def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        task, candidates = situation.task, situation.candidates
+        plan = self.plan(situation)
+        scores = np.full(len(task.teachable), np.nan)
+        members = np.intersect1d(plan.chosen, candidates).astype(np.int64)
+        if len(members) == 0 and situation.must_teach:
+            members = candidates
+        if len(members) == 0:
+            return Choice(None, frozen(scores))
+        first = greedy_plan(situation.view, task.weights, task.teachable[members], size=1)
+        scores[members] = first.scores
+        pick = first.chosen[0] if first.chosen else 0
+        return Choice(int(members[pick]), frozen(scores), gap=plan.gap)
+
+    def _search(self, situation: Situation) -> Subset:
         task = situation.task
         pool, required = _pool(situation)
         found = best_subset(
@@ -49,29 +102,35 @@ class OptimalSubset:
             required=np.flatnonzero(np.isin(pool, required)),
             max_nodes=self.max_nodes,
         )
-        chosen = tuple(int(pool[i]) for i in found.chosen)
-        return Subset(chosen, found.risk, found.lower, found.gap, found.nodes, found.status)
+        return replace(found, chosen=tuple(int(pool[i]) for i in found.chosen))
 
-    def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
-        task = situation.task
-        scores = np.full(len(task.teachable), np.nan)
-        members = [i for i in self.plan(situation).chosen if i in situation.candidates]
-        if not members:
-            return Choice(None, frozen(scores))
-        after = risk_after(situation.view, task.weights, task.teachable[members])
-        scores[members] = teaching_risk(situation.view, task.weights) - after
-        return Choice(members[0], frozen(scores))
+
+def _earlier(situation: Situation, count: int) -> Situation:
+    """The situation when so many features were taught."""
+    task, since = situation.task, list(situation.taught[count:])
+    if not since:
+        return situation
+    view = task.worldview
+    for feature in situation.taught[:count]:
+        view = view.extend(task.teachable[feature])
+    return replace(
+        situation,
+        view=view,
+        taught=situation.taught[:count],
+        features_left=situation.features_left + len(since),
+        cost_left=situation.cost_left + float(task.costs[since].sum()),
+    )
 
 
 def _pool(situation: Situation) -> tuple[Ints, Ints]:
     """What may be taught in this round or later, and what of it must be."""
-    task, candidates = situation.task, situation.candidates
+    task = situation.task
     required = np.setdiff1d(np.array(task.required, dtype=np.int64), situation.taught)
     fit = len(required) <= situation.features_left and float(
         task.costs[required].sum()
     ) <= situation.cost_left * (1.0 + WITHIN)
-    if len(required) == 0 or not fit:
-        # If not all that is required fits, the best of it that does.
-        return candidates, required[:0]
+    if not fit:
+        # The best of what is required, as far as it fits.
+        return required, required[:0]
     gone = (*situation.taught, *task.forbidden)
     return np.setdiff1d(np.arange(len(task.teachable)), gone), required

@@ -4,9 +4,11 @@ For each candidate f, the learner is let learn as the lesson would let her: with
 A' = A ⊕ ⟨f, ·⟩, the target A'μ_T and the policy that she has by now. Taught is the feature after
 which her policy π earns most, ⟨w, μ(π)⟩.
 
-How long she takes differs by orders of magnitude from candidate to candidate. No bound tells early
-that one is not the best: the expert himself matches in every worldview, so that no bound on what
-matching policies earn is below what he earns. So each is simulated to its end; equal rows, once.
+What the candidates share is done once: her policy, where each simulation begins, and what it does;
+equal rows are simulated once. How long she takes differs by orders of magnitude from candidate to
+candidate, so that simulations in step with each other would wait for the slowest. No bound tells
+early that one is not the best: the expert himself matches in every worldview, so that no bound on
+what matching policies earn is below what he earns. So each is simulated to its end.
 """
 
 from __future__ import annotations

@@ -37,8 +37,10 @@ class Situation:
     mismatch : ε, up to which learners are taken to match
     fixed : whether that is so in all views and for all demonstrations; if not, they match as
         closely as the expert himself does, see `mismatch_with`
-    notes : the teacher's own, kept from one round of a lesson to the next, to save work; without
-        them she must choose the same
+    begun : how many of `taught` had been taught before this teacher took over, in a lesson that
+        goes on from another; all that follow are her own choices
+    notes : the teacher's own, kept from one round of a lesson to the next, to save work: with none
+        of them she must choose the same
     """
 
     task: Task
@@ -51,6 +53,7 @@ class Situation:
     cost_left: float
     mismatch: float
     fixed: bool = True
+    begun: int = 0
     notes: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -82,11 +85,14 @@ class Choice:
     scores : array [n], how good each teachable feature would be, by the teacher's own measure and
         larger is better; NaN for those that were not considered
     demonstration : what to show from now on, if not the same as before
+    gap : for a teacher who plans ahead, by how much the teaching risk at the end of her plan may
+        exceed the least that there is within the budget; NaN if she does not say
     """
 
     feature: int | None
     scores: Floats
     demonstration: Demonstration | None = None
+    gap: float = math.nan
 
 
 class Teacher(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,8 @@ def check_teacher(teacher: Teacher) -> None:
 
     She must give the same answer in the same situation with a generator in the same state, whatever
     she was asked before, and leave what she is given as it is. Then she gives some lessons, with
-    budgets of features and of money that she must keep to.
+    budgets of features and of money that she must keep to; and again without her notes, where she
+    must teach the same.
 
     >>> import numpy as np, teachirl as ti
     >>> from teachirl.teachers import Choice
@@ -218,28 +220,61 @@ def _check_lessons(teacher: Teacher) -> None:
     ]
     for name, task, limits in attempts:
         place = f"a lesson with {name}"
-        try:
-            lesson = teach(
-                task,
-                teacher,
-                MinNormPoint(),
-                rng=np.random.default_rng(SEED),
-                tolerance=-1.0,
-                certified=False,
-                **limits,
-            )
-            text = lesson.to_json()
-            promise(
-                Lesson.from_json(text, task).to_json() == text,
-                f"{place}: it must be the same once saved and loaded",
-            )
-        except AssertionError:
-            raise
-        except Exception as error:
-            raise AssertionError(
-                f"{place}: she must give it, but raised {_shown(error)}"
-            ) from error
+        lesson = _lesson(teacher, task, limits, place)
         _check_limits(lesson, limits, place)
+        _check_notes(lesson, _lesson(_Forgetful(teacher), task, limits, place), place)
+    place, limits = "a lesson that goes on from another", {"budget": 4}
+    half = _lesson(teacher, line, {"budget": 2}, place)
+    lesson = _lesson(teacher, line, {**limits, "after": half}, place)
+    _check_limits(lesson, limits, place)
+    alone = _lesson(_Forgetful(teacher), line, {**limits, "after": half}, place)
+    _check_notes(lesson, alone, place)
+
+
+def _lesson(teacher: Teacher, task: Task, options: dict[str, Any], place: str) -> Lesson:
+    try:
+        lesson = teach(
+            task,
+            teacher,
+            MinNormPoint(),
+            rng=np.random.default_rng(SEED),
+            tolerance=-1.0,
+            certified=False,
+            **options,
+        )
+        text = lesson.to_json()
+        again = Lesson.from_json(text, task).to_json()
+    except Exception as error:
+        raise AssertionError(f"{place}: she must give it, but raised {_shown(error)}") from error
+    promise(again == text, f"{place}: it must be the same once saved and loaded")
+    return lesson
+
+
+@dataclass(frozen=True)
+class _Forgetful:
+    """The same teacher, who finds her notes empty in every round."""
+
+    teacher: Teacher
+
+    def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        return self.teacher.choose(replace(situation, notes={}), rng)
+
+
+def _check_notes(lesson: Lesson, alone: Lesson, place: str) -> None:
+    promise(
+        lesson.taught == alone.taught,
+        f"{place}: without her notes she must teach the same, but taught {list(lesson.taught)} "
+        f"with them and {list(alone.taught)} without",
+    )
+    for one, other in zip(lesson.rounds, alone.rounds, strict=True):
+        if one.scores is None or other.scores is None:
+            continue
+        scale = float(np.nanmax(np.abs(one.scores), initial=0.0))
+        promise(
+            np.allclose(one.scores, other.scores, rtol=0.0, atol=TIED * scale, equal_nan=True),
+            f"{place}: without her notes she must score the same, got {one.scores} with them and "
+            f"{other.scores} without",
+        )
 
 
 def _check_limits(lesson: Lesson, limits: dict[str, Any], place: str) -> None:
