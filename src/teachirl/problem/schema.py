@@ -1,0 +1,275 @@
+"""The tables and keys of a problem file: their names, types, limits and meaning.
+
+What stands here is what `docs/problem_file.md` documents.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PlainValidator, model_validator
+
+from .named import Called, Strict, called
+from .places import listed, meant, shown
+
+Discount = Annotated[float, Field(gt=0.0, lt=1.0)]
+Weights = Annotated[dict[str, float], Field(min_length=1)]
+Text = Annotated[str, Field(min_length=1, max_length=1000)]
+Count = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class GymnasiumWorld(Strict):
+    """An environment of Gymnasium that exposes its transition table."""
+
+    gymnasium: Text = Field(description="its id, such as Taxi-v4; needs the extra `gym`")
+    discount: Discount = Field(description="between 0 and 1")
+
+
+class SavedWorld(Strict):
+    """An MDP that `MDP.save` wrote."""
+
+    file: Text = Field(description="the .npz file")
+
+
+class TableWorld(Strict):
+    """An MDP in tables, each CSV (.csv) or Parquet (.parquet, needs the extra `parquet`)."""
+
+    transitions: Text = Field(
+        description="columns state, action, next_state, probability; where next_state is empty, "
+        "the episode ends"
+    )
+    features: Text = Field(
+        description="columns state and one a feature, a row a state; or state, action and one a "
+        "feature, a row for each action of each state"
+    )
+    start: Text | None = Field(
+        default=None,
+        description="columns state, probability; without it all states are equally likely",
+    )
+    discount: Discount = Field(description="between 0 and 1")
+
+
+KINDS: dict[str, type[Strict]] = {
+    "gymnasium": GymnasiumWorld,
+    "file": SavedWorld,
+    "transitions": TableWorld,
+}
+
+
+def _world(value: object) -> Any:
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a table, got {shown(value)}")
+    keys = ("name", *KINDS)
+    found = [key for key in keys if key in value]
+    if not found:
+        near = next(filter(None, (meant(key, keys, also=False) for key in value)), "")
+        raise ValueError(
+            f"expected one of the keys {listed(keys)}, got {listed(value) or 'none'}{near}"
+        )
+    if len(found) > 1:
+        raise ValueError(f"expected only one of the keys {listed(keys)}, got {listed(found)}")
+    return called("world", value) if found == ["name"] else KINDS[found[0]].model_validate(value)
+
+
+class Reward(Strict):
+    """Exactly one of `weights`, `trajectories` and `rewards`. Worlds with rewards of their own
+    (driving, obstacles) need no such table."""
+
+    weights: Weights | None = Field(
+        default=None,
+        description="the weight of each feature, by name; those not named have weight 0",
+    )
+    trajectories: Text | None = Field(
+        default=None,
+        description="an expert's episodes (.jsonl, .csv, .parquet), from which the weights are "
+        "inferred",
+    )
+    rewards: Text | None = Field(
+        default=None,
+        description="columns state, reward, or state, action, reward; projected on the features",
+    )
+    max_residual: float = Field(
+        default=1e-9,
+        ge=0.0,
+        le=1.0,
+        description="the share of `rewards` (in length, over all rows) that the features may fail "
+        "to express; a reward that they do not express is refused unless this allows it",
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> Reward:
+        _exactly_one(self, "weights", "trajectories", "rewards")
+        if self.rewards is None and "max_residual" in self.model_fields_set:
+            raise ValueError("max_residual is for rewards only")
+        return self
+
+
+class Combination(Strict):
+    """A feature of the learner's that mixes true ones."""
+
+    name: Text = Field(description="what to call it")
+    weights: Weights = Field(description="the weight of each true feature in it, by name")
+
+
+class Learner(Strict):
+    """What she sees: the rows of all of these together; `sees = []` if that is nothing."""
+
+    sees: list[Text] | None = Field(
+        default=None, description="names of features that she sees as they are"
+    )
+    combination: list[Combination] | None = Field(
+        default=None, description="combinations of features that she sees"
+    )
+    matrix: Text | None = Field(
+        default=None,
+        description="a table with a column a feature and a row a combination (a column called "
+        "name may name them; features without a column have weight 0), or a .npy array "
+        "[rows, features]",
+    )
+
+    @model_validator(mode="after")
+    def _something(self) -> Learner:
+        if not self.model_fields_set:
+            raise ValueError("expected one of the keys sees, combination, matrix, got none")
+        return self
+
+
+class Teachable(Strict):
+    """A feature that could be taught."""
+
+    name: Text = Field(description="of a true feature; with `weights`, what to call it")
+    cost: float | None = Field(
+        default=None,
+        gt=0.0,
+        description="what teaching it costs; the world's price, or 1, by default",
+    )
+    weights: Weights | None = Field(
+        default=None, description="if it is a combination of true features"
+    )
+
+
+class Teach(Strict):
+    """What could be taught; without this table, nothing."""
+
+    features: Literal["listed", "all"] = Field(
+        default="listed",
+        description='"all" for every true feature that `learner.sees` does not name, beside those '
+        "listed",
+    )
+    feature: list[Teachable] = Field(default=[], description="those that are listed")
+    required: list[Text] = Field(default=[], description="names of features that must be taught")
+    forbidden: list[Text] = Field(default=[], description="names of those that must not be taught")
+
+
+class Demonstration(Strict):
+    """What she is shown: at most one of `show`, `policy` and `trajectories`."""
+
+    show: Literal["optimal", "choose"] | None = Field(
+        default=None,
+        description='"optimal" (the default) for an optimal policy, "choose" for the policy that '
+        "guarantees most",
+    )
+    policy: Text | None = Field(
+        default=None,
+        description="columns state, action and, unless each state has one row, probability; states "
+        "with one action may be left out",
+    )
+    trajectories: Text | None = Field(
+        default=None, description="recorded episodes (.jsonl, .csv, .parquet)"
+    )
+    confidence: float = Field(
+        default=0.95,
+        gt=0.0,
+        lt=1.0,
+        description="of recorded episodes: how sure to be of what they say about the expert",
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> Demonstration:
+        if {"show", "policy", "trajectories"} & self.model_fields_set:
+            _exactly_one(self, "show", "policy", "trajectories")
+        if self.trajectories is None and "confidence" in self.model_fields_set:
+            raise ValueError("confidence is for trajectories only")
+        return self
+
+
+def _teacher(value: object) -> Called:
+    return called("teacher", value)
+
+
+def _learner(value: object) -> Called:
+    return called("learner", value)
+
+
+class Plan(Strict):
+    """How to teach, and when to stop."""
+
+    teacher: Annotated[Called, PlainValidator(_teacher)] = Field(
+        default=Called(name="GapGreedy", parameters={}),
+        description="the name of a strategy, or a table of its name and parameters",
+    )
+    learner: Annotated[Called, PlainValidator(_learner)] = Field(
+        default=Called(name="MinNormPoint", parameters={}),
+        description="whom to simulate: a name, or a table of a name and parameters",
+    )
+    budget: Count | None = Field(
+        default=None, description="how many features may be taught; all of them by default"
+    )
+    max_cost: float | None = Field(
+        default=None, ge=0.0, description="what they may cost in all; any amount by default"
+    )
+    guarantee: float | None = Field(
+        default=None,
+        ge=0.0,
+        le=1.0,
+        description="stop once this relative performance is guaranteed",
+    )
+    mismatch: float | None = Field(
+        default=None,
+        ge=0.0,
+        description="how closely she is taken to match what she sees, for what is guaranteed; by "
+        "default exactly, and recorded episodes as closely as the expert himself does",
+    )
+
+
+class ProblemFile(Strict):
+    """The whole file."""
+
+    title: str = Field(
+        default="", max_length=200, description="what to call the problem; by default as the file"
+    )
+    seed: int = Field(default=0, ge=0, lt=2**63, description="of all that is left to chance")
+    allow_outside: bool = Field(
+        default=False, description="whether files may lie outside of this file's folder"
+    )
+    world: Annotated[Any, PlainValidator(_world)] = Field(
+        description="where all of this happens, see below"
+    )
+    reward: Reward | None = Field(default=None, description="what the expert is after")
+    learner: Learner = Field(description="what the learner sees")
+    teach: Teach = Field(default=Teach(), description="what could be taught")
+    demonstration: Demonstration = Field(default=Demonstration(), description="what she is shown")
+    plan: Plan = Field(default=Plan(), description="how to teach, and when to stop")
+
+
+def _exactly_one(table: Strict, *keys: str) -> None:
+    found = [key for key in keys if getattr(table, key) is not None]
+    if len(found) != 1:
+        wanted = f"expected {'one' if not found else 'only one'} of the keys {listed(keys)}"
+        raise ValueError(f"{wanted}, got {listed(found) or 'none'}")
+
+
+__all__ = [
+    "KINDS",
+    "Combination",
+    "Demonstration",
+    "GymnasiumWorld",
+    "Learner",
+    "Plan",
+    "ProblemFile",
+    "Reward",
+    "SavedWorld",
+    "TableWorld",
+    "Teach",
+    "Teachable",
+]
