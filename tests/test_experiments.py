@@ -194,7 +194,7 @@ def test_figure_3_is_about_matching_learners():
     assert (results.array("performance") <= 1.0 + 1e-9).all()
     findings = figure_3.FIGURE_3.analyse(settings, results)
     assert len(findings.figures[0].panels) == 3
-    assert len(findings.claims) == 8
+    assert len(findings.claims) == 11
 
 
 SMALL_5 = figure_5.Settings(
@@ -266,11 +266,12 @@ def test_figure_5_s_claims_follow_the_numbers():
         return [claim.verdict.name for claim in claims]
 
     good = {"TRGreedy": 0.7, "PerfGreedy": 0.8, "Random": 0.5, "GapGreedy": 0.9}
-    assert verdicts(**good) == ["HOLDS"] * 6
+    # As much is guaranteed as is simulated here, so that the fourth claim has nothing to show.
+    assert verdicts(**good) == ["HOLDS", "HOLDS", "HOLDS", "UNDECIDED", "HOLDS", "HOLDS", "HOLDS"]
     assert verdicts(**{**good, "Random": 0.75})[0] == "FAILS"
     assert verdicts(**{**good, "PerfGreedy": 0.6})[1] == "FAILS"
     assert verdicts(**{**good, "PerfGreedy": 0.7})[1] == "UNDECIDED"
-    assert verdicts(**{**good, "GapGreedy": 0.6})[3:] == ["FAILS", "FAILS", "HOLDS"]
+    assert verdicts(**{**good, "GapGreedy": 0.6})[4:] == ["FAILS", "FAILS", "HOLDS"]
 
 
 def test_the_ladder_has_an_order():

@@ -104,6 +104,19 @@ def test_only_what_is_asked_for_and_nothing_twice(tmp_path, monkeypatch):
     assert (tmp_path / "quick" / "claims.md").read_text(encoding="utf-8") == claims
 
 
+def test_the_page_s_own_experiment(tmp_path):
+    page = Path(__file__).parents[1] / "docs" / "experiments.md"
+    (tmp_path / "mine.py").write_text(page.read_text(encoding="utf-8").split("```")[1][7:])
+    own = f"{tmp_path / 'mine.py'}:MINE"
+    report = reproduce([own], quick=True, out=tmp_path / "out", workers=1)
+    assert report.failed == ()
+    [chapter] = report.chapters
+    [curve] = chapter.findings.figures[0].panels[0].marks
+    assert curve.x.tolist() == [1, 2, 4, 8]
+    assert (np.diff(curve.y) < 0).all()
+    assert (tmp_path / "out" / "quick" / "figures" / "mine.png").exists()
+
+
 def test_a_wrong_name_leaves_nothing(tmp_path):
     with pytest.raises(ti.InvalidInputError, match="no experiment 'fig77'"):
         reproduce(["fig77"], quick=True, out=tmp_path / "new")
@@ -141,7 +154,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bits(tmp_path):
     done = start(calm)
     out, err = done.communicate(timeout=300)
     assert (done.returncode, err) == (0, "")  # quiet when piped
-    assert "Of 24 claims" in out
+    assert "Of 27 claims" in out
     dice, killed = random.Random(6), 0
     while True:
         process = start(wild)

@@ -20,7 +20,7 @@ from ..risk import teaching_risk
 from ..worlds import gridworld
 from .draws import random_view, unit_weights
 from .experiment import Experiment, Result, Results, Unit
-from .statistics import more_spread, paired
+from .statistics import more_spread, mostly, paired
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,11 @@ def analyse(settings: Settings, results: Results) -> Findings:
             )
         )
         allowed = results.array("theorem 1", discount=gamma).ravel()
-        claims += [_spread_claim(gamma, risk, performance), _bound_claim(gamma, gap, allowed)]
+        claims += [
+            _spread_claim(gamma, risk, performance),
+            _bound_claim(gamma, gap, allowed),
+            _high_claim(gamma, risk, performance),
+        ]
     claims += _discount_claims(samples)
     figure = Figure(
         "figure_3",
@@ -126,6 +130,20 @@ def _bound_claim(gamma: float, gap: np.ndarray, allowed: np.ndarray) -> Claim:
         f"the gap is {np.median(share):.3f} of the bound in the median, {share.max():.2f} at most",
         "median below ½, none above 1",
         Verdict.HOLDS if np.median(share) < 0.5 and share.max() <= 1.0 else Verdict.FAILS,
+    )
+
+
+def _high_claim(gamma: float, risk: np.ndarray, performance: np.ndarray) -> Claim:
+    large = performance[(risk > 0.4) & (risk <= 0.7)]
+    often = mostly(int((large >= 0.9).sum()), len(large))
+    return Claim(
+        "Figure 3",
+        f"γ = {gamma:g}: performance is often high, with a small variance, even if the risk is "
+        "relatively large",
+        f"at .4 < ρ ≤ .7 {(large >= 0.9).sum()} of {len(large)} learners reach .9; mean "
+        f"{large.mean():.3f}, standard deviation {large.std():.3f}",
+        str(often),
+        often.verdict,
     )
 
 

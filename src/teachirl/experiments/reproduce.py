@@ -134,6 +134,8 @@ class _Study:
         self, name: str, experiment: Experiment, quick: bool, store: Store, folder: Path
     ) -> None:
         self.name, self.experiment, self.store, self.folder = name, experiment, store, folder
+        # Workers elsewhere have another working folder.
+        self.reference = name if name in BUILT_IN else str(Path(name).resolve())
         self.settings: Any = self.experiment.quick if quick else self.experiment.full
         self.units = self.experiment.units(self.settings)
         version, settings = self.experiment.version, asdict(self.settings)
@@ -146,7 +148,7 @@ class _Study:
 
     def job(self, unit: Unit) -> Job:
         where = ", ".join(f"{key} {value}" for key, value in unit.items())
-        return Job(f"{self.name}, {where}", job_text(self.name, self.settings, unit))
+        return Job(f"{self.name}, {where}", job_text(self.reference, self.settings, unit))
 
     def add(self, unit: Unit, outcome: Outcome) -> None:
         self.store.add(
