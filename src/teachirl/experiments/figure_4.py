@@ -81,15 +81,15 @@ def analyse(settings: Settings, results: Results) -> Findings:
         bars = Bars("goals and obstacles are dark", names, counts, special)
         panels.append(Panel(f"the {place} feature taught", "feature", "times chosen", (bars,)))
         among = int(counts[list(special)].sum())
-        tested = mostly(among, len(picks))
+        evidence = mostly(among, len(picks))
         claims.append(
             Claim(
                 "Figure 4" if place == "first" else "beyond the paper",
                 f"in most cases the {place} feature taught is a goal (4, 9) or an obstacle "
                 "(18, 23)",
                 f"{among} of {len(picks)}; {_shares(counts, special)}",
-                str(tested),
-                tested.verdict,
+                str(evidence),
+                evidence.verdict,
             )
         )
     figure = Figure(

@@ -210,15 +210,15 @@ def _claims(results: Results, some: np.ndarray) -> list[Claim]:
                 if unit["trial"] in ours
             ]
         )
-        tested = paired(gap, rivals)
+        evidence = paired(gap, rivals)
         claims.append(
             Claim(
                 "beyond the paper",
                 f"GapGreedy guarantees more than {other}",
                 f"guaranteed performance, mean over the rounds computed: {gap.mean():.3f} "
                 f"against {rivals.mean():.3f}",
-                str(tested),
-                tested.verdict,
+                str(evidence),
+                evidence.verdict,
             )
         )
     return claims

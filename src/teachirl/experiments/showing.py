@@ -101,15 +101,15 @@ def analyse(settings: Settings, results: Results) -> Findings:
     def overall(teacher: str) -> Floats:
         return np.asarray(results.array("guaranteed", teacher=teacher).mean(axis=1))
 
-    tested = paired(overall("JointGreedy"), overall("GapGreedy"))
+    evidence = paired(overall("JointGreedy"), overall("GapGreedy"))
     first = [float(results.array("guaranteed", teacher=each)[:, 0].mean()) for each in LABELS]
     claim = Claim(
         "beyond the paper",
         "choosing what to demonstrate guarantees more than choosing features alone",
         f"before any feature {first[2]:.2f} instead of {first[1]:.2f}; over all rounds "
         f"{overall('JointGreedy').mean():.2f} instead of {overall('GapGreedy').mean():.2f}",
-        str(tested),
-        tested.verdict,
+        str(evidence),
+        evidence.verdict,
     )
     return Findings((figure,), (claim,))
 

@@ -1,4 +1,4 @@
-"""How claims are tested, and how the numbers are written."""
+"""How claims are evidence, and how the numbers are written."""
 
 from __future__ import annotations
 
