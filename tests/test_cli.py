@@ -14,7 +14,7 @@ from teachirl import cli
 from teachirl.experiments import BUILT_IN, find
 from teachirl.store import FILE, Store
 
-COMMANDS = ("reproduce", "runs", "worlds")
+COMMANDS = ("init", "certify", "teach", "frontier", "reproduce", "runs", "worlds")
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ def test_all_jobs_are_done_in_order_by_one_worker(mine):
     for trial, (_, outcome) in enumerate(done):
         assert outcome.values["square"] == trial**2
         assert outcome.values["threads"] == "1"
-        assert outcome.elapsed >= 0.02
+        assert outcome.elapsed > 0
     assert os.environ.get("NUMBA_NUM_THREADS") is None
 
 

@@ -56,10 +56,12 @@ def test_figures_are_written_with_their_numbers(tmp_path):
     beginnings = [path.read_bytes()[:5] for path in paths[:3]]
     assert beginnings == [b"%PDF-", b"<?xml", b"\x89PNG\r"]
     lines = paths[3].read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "panel,label,x,y,low,high,category,height,row,column,value"
-    assert lines[1] == "curves,a,0.0,0.0,-1.0,1.0,,,,,"
-    assert "bars,f,,,,,two,2.0,,," in lines
-    assert "cells,c,,,,,,,0.0,1.0,-1.0" in lines
+    columns = "x,y,low,high,category,height,row,column,value,down,right"
+    assert lines[0] == f"panel,quantity,label,{columns}"
+    assert lines[1] == "curves,y,a,0.0,0.0,-1.0,1.0,,,,,,,"
+    assert "bars,y,f,,,,,two,2.0,,,,," in lines
+    assert "cells,,c,,,,,,,0.0,0.0,1.0,0.0,1.0" in lines
+    assert "cells,,c,,,,,,,0.0,1.0,-1.0,," in lines
     assert len(lines) == 1 + 8 + 5 + 2 + 2 + 4
     before = [path.read_bytes() for path in paths]
     write_figure(figure, tmp_path)
@@ -117,6 +119,53 @@ def test_the_page_s_own_experiment(tmp_path):
     assert (tmp_path / "out" / "quick" / "figures" / "mine.png").exists()
 
 
+def test_only_what_is_asked_for_is_in_the_store(tmp_path):
+    reproduce(["fig4", "fig6"], quick=True, out=tmp_path)
+    reproduce(["fig6"], quick=False, out=tmp_path)
+    with Store.open(tmp_path, write=False) as store:
+        assert [run.experiment for run in store.runs()] == ["fig4", "fig6"]
+
+
+def own_experiment(path, square="size**2", analysis="Findings(())"):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(
+        "from dataclasses import dataclass\n"
+        "from teachirl.experiments import Experiment, Result\n"
+        "from teachirl.report.records import Findings\n"
+        "@dataclass(frozen=True)\n"
+        "class Settings:\n"
+        "    sizes: tuple[int, ...] = (2, 3)\n"
+        "MINE = Experiment('mine', Settings(), Settings((2,)),\n"
+        "    lambda s: [{'size': size} for size in s.sizes],\n"
+        f"    lambda s, size: Result({{'square': {square}}}),\n"
+        f"    lambda s, results: {analysis})\n"
+    )
+    return f"{path}:MINE"
+
+
+def test_files_of_one_name_and_changed_files_do_not_share_results(tmp_path, monkeypatch):
+    here = own_experiment(tmp_path / "here" / "mine.py")
+    there = own_experiment(tmp_path / "there" / "mine.py", "-size")
+    for folder in ("here", "there"):
+        monkeypatch.chdir(tmp_path / folder)
+        reproduce(["mine.py:MINE"], quick=True, out=tmp_path / "out", workers=1)
+    assert [values["square"] for values in stored(tmp_path / "out").values()] == [4, -2]
+    assert {name for name, _ in stored(tmp_path / "out")} == {here, there}
+    own_experiment(tmp_path / "there" / "mine.py", "7")
+    reproduce([there], quick=True, out=tmp_path / "out", workers=1)
+    with Store.open(tmp_path / "out", write=False) as store:
+        assert len(store.runs()) == 3
+
+
+def test_an_analysis_that_fails_stops_no_other(tmp_path):
+    bad = own_experiment(tmp_path / "bad" / "mine.py", analysis="1 / 0")
+    report = reproduce([bad, "fig6"], quick=True, out=tmp_path / "out", workers=1)
+    assert [chapter.record.experiment for chapter in report.chapters] == ["fig6"]
+    [failed] = report.failed
+    assert failed.startswith(f"{bad}: its analysis failed")
+    assert "ZeroDivisionError" in failed
+
+
 def test_a_wrong_name_leaves_nothing(tmp_path):
     with pytest.raises(ti.InvalidInputError, match="no experiment 'fig77'"):
         reproduce(["fig77"], quick=True, out=tmp_path / "new")
@@ -154,7 +203,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bits(tmp_path):
     done = start(calm)
     out, err = done.communicate(timeout=300)
     assert (done.returncode, err) == (0, "")  # quiet when piped
-    assert "Of 27 claims" in out
+    assert "Of 28 claims" in out
     dice, killed = random.Random(6), 0
     while True:
         process = start(wild)

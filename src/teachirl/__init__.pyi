@@ -20,6 +20,7 @@ from .planning import (
 )
 from .policy import Policy
 from .polytope import Diameter, best_case, diameter, worst_case
+from .problem import Problem, read_problem
 from .risk import BlindSpot, blind_spot, relative_risk, risk_after, teaching_risk
 from .sampling import sample_trajectories
 from .showing import Shown, ShownStatus, best_demonstration
@@ -56,6 +57,7 @@ __all__ = [
     "PlanStatus",
     "Plans",
     "Policy",
+    "Problem",
     "Round",
     "Shown",
     "ShownStatus",
@@ -86,6 +88,7 @@ __all__ = [
     "optimal_policies",
     "optimal_policy",
     "policy_from_occupancy",
+    "read_problem",
     "read_trajectories",
     "relative_performance",
     "relative_risk",

@@ -2,8 +2,9 @@
 
 The store is an SQLite database in WAL mode, ``results.sqlite`` in the output folder, which must be
 on a local disk. A process killed at any moment loses the unit that it was adding and nothing else.
-A *run* is an experiment with its settings; its id is a digest of both and of their versions, so
-that results of other settings never mix. One process writes, held apart from others by a lock that
+A *run* is an experiment with its settings; its id is a digest of both, of the experiment's code and
+of the versions of all packages that have a say in the numbers, so that results of other settings
+or versions never mix. One process writes, held apart from others by a lock that
 the system releases when the process ends, however it ends; any number may read meanwhile.
 
 Values are JSON, in which every finite float comes back bit for bit. None stands for a number that
@@ -90,6 +91,12 @@ def canonical(document: Any) -> str:
     return _json(document, sort_keys=True, separators=(",", ":"))
 
 
+def run_id(experiment: str, version: int, settings: Mapping[str, Any], source: str = "") -> str:
+    """What a run is called: a digest of all that its results depend on, packages included."""
+    identity = [experiment, version, settings, source, package_versions()]
+    return hashlib.sha256(canonical(identity).encode()).hexdigest()[:ID_LENGTH]
+
+
 class Store:
     """The results in a folder; a context manager.
 
@@ -115,8 +122,14 @@ class Store:
             require(path.is_file(), f"there are no results in {folder}: {path} does not exist")
             with _explaining(path):
                 uri = f"{path.absolute().as_uri()}?mode=ro"
-                connection = sqlite3.connect(uri, uri=True, isolation_level=None)
-                return _checked(cls(path, connection, None))
+                try:
+                    return _checked(cls(path, _connected(uri), None))
+                except sqlite3.OperationalError:
+                    # To read while somebody writes, SQLite itself writes beside the file. Where it
+                    # may not, nobody does.
+                    if os.access(folder, os.W_OK):
+                        raise
+                    return _checked(cls(path, _connected(f"{uri}&immutable=1"), None))
         require(folder.is_dir() or not folder.exists(), f"{folder} must be a folder")
         folder.mkdir(parents=True, exist_ok=True)
         lock = _take_lock(folder / LOCK)
@@ -150,11 +163,17 @@ class Store:
         version: int,
         settings: Mapping[str, Any],
         units: Sequence[Mapping[str, Any]],
+        source: str = "",
     ) -> RunRecord:
-        """Start a run, or go on with it if the same was started before."""
+        """Start a run, or go on with it if the same was started before.
+
+        Parameters
+        ----------
+        source : the code of an experiment that does not come with teachirl; with another text it is
+            another run
+        """
         packages = package_versions()
-        identity = [experiment, version, settings, packages["teachirl"]]
-        run = hashlib.sha256(canonical(identity).encode()).hexdigest()[:ID_LENGTH]
+        run = run_id(experiment, version, settings, source)
         values = (run, experiment, version, canonical(settings), _json(list(units)))
         origin = (canonical(packages), canonical(machine()), _now())
         self._execute(
@@ -225,6 +244,10 @@ class Store:
     def _execute(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         with _explaining(self.path):
             return self._connection.execute(query, values)
+
+
+def _connected(uri: str) -> sqlite3.Connection:
+    return sqlite3.connect(uri, uri=True, isolation_level=None)
 
 
 def _checked(store: Store) -> Store:

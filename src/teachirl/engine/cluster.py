@@ -13,6 +13,7 @@ a time, and those that are given up then are to blame themselves.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +41,8 @@ def run_on_cluster(jobs: Sequence[Job], address: str, ledger: Ledger) -> None:
 
     Certificates for TLS are those of Dask's own configuration.
     """
+    # What it says of a scheduler that is gone, we say ourselves, in a line.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
         # First, since a client does not get over an address that makes no sense.
         resolve_address(address)
@@ -109,7 +112,7 @@ class _Work:
         except ImportError as error:
             raise EngineError(
                 f"a worker of the cluster cannot work: {error}; install teachirl "
-                f"{self.ledger.version} there"
+                f"{self.ledger.packages['teachirl']} there"
             ) from error
 
 

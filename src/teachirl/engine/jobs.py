@@ -37,7 +37,7 @@ class Outcome:
     ----------
     values, seconds : as in `Result`
     worker : host and process that did it
-    elapsed : seconds it took
+    elapsed : seconds of processor time it took
     """
 
     values: dict[str, Any]
@@ -65,16 +65,17 @@ class Ledger:
     on_done: Callable[[Job, Outcome], None]
     on_failed: Callable[[Failure], None]
     failures: list[Failure] = field(default_factory=list)
-    version: str = field(default_factory=lambda: package_versions()["teachirl"])
+    packages: dict[str, str] = field(default_factory=lambda: package_versions())
 
     def take(self, job: Job, message: str | bytes) -> None:
         """`message` is what `teachirl.engine.worker.attempt` returned."""
         said = json.loads(message)
-        if said["teachirl"] != self.version:
-            raise EngineError(
-                f"worker {said['worker']} has teachirl {said['teachirl']}, but this is "
-                f"{self.version}; install the same version there"
-            )
+        for name, version in said["packages"].items():
+            if version != self.packages.get(name):
+                raise EngineError(
+                    f"worker {said['worker']} has {name} {version}, but this is "
+                    f"{self.packages.get(name)}; install the same version there"
+                )
         if "error" in said:
             self.fail(job, said["error"], said["traceback"])
         else:

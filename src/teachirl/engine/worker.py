@@ -21,7 +21,7 @@ import numba
 from ..experiments.experiment import perform
 from ..provenance import package_versions
 
-VERSION = package_versions()["teachirl"]
+PACKAGES = package_versions()
 
 
 def attempt(text: str) -> str:
@@ -31,15 +31,15 @@ def attempt(text: str) -> str:
     JSONDecodeError: Expecting value: line 1 column 1 (char 0)
     """
     numba.set_num_threads(1)
-    started = time.perf_counter()
+    started = time.thread_time()
     try:
         said = json.loads(perform(text))
     except (Exception, SystemExit) as error:
         line = " ".join(str(error).split())
         said = {"error": f"{type(error).__name__}: {line}", "traceback": traceback.format_exc()}
-    said["elapsed"] = time.perf_counter() - started
+    said["elapsed"] = time.thread_time() - started
     said["worker"] = f"{socket.gethostname()}:{os.getpid()}"
-    said["teachirl"] = VERSION
+    said["packages"] = PACKAGES
     return json.dumps(said)
 
 

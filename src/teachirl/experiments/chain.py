@@ -94,11 +94,11 @@ def analyse(settings: Settings, results: Results) -> Findings:
         claims += _claims(gamma, values, known)
         rows.append(
             f"| {gamma:g} | "
-            + " | ".join(f"{known[name][0]:.4f}" for name in NAMED)
+            + " | ".join(f"{known[name][0]:.4f}, {known[name][1]:.4f}" for name in NAMED)
             + f" | {values['worst of π*']:.4f} | {values['worst of π₀']:.4f} "
             f"| {values['worst of the best']:.4f} |"
         )
-    header = " | ".join(f"R({name})" for name in NAMED)
+    header = " | ".join(f"R({name}), central cell" for name in NAMED)
     table = "\n".join(
         [
             f"| γ | {header} | worst case of showing π* | of π₀ | of the best demonstration |",

@@ -135,7 +135,7 @@ def find(reference: str) -> Experiment:
     reference = WITH.get(reference, reference)
     place, _, name = BUILT_IN.get(reference, reference).rpartition(":")
     require(
-        bool(place),
+        reference in BUILT_IN or place.endswith(".py"),
         f"there is no experiment {reference!r}; there are {', '.join(BUILT_IN)}, "
         "and your own as FILE.py:NAME",
     )

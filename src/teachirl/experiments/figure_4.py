@@ -33,7 +33,7 @@ class Settings:
 def world(settings: Settings) -> World:
     """The grid of all trials: its small weights are drawn once."""
     return obstacles(
-        np.random.default_rng(settings.seed),
+        np.random.default_rng([settings.seed, 0]),
         settings.size,
         settings.block,
         goals=settings.goals,
@@ -50,7 +50,8 @@ def run(settings: Settings, first: int) -> Result:
     k = made.mdp.n_features
     picks = []
     for trial in range(first, min(first + settings.trials_a_unit, settings.trials)):
-        view = random_view(np.random.default_rng([settings.seed, trial]), settings.rows, k)
+        rng = np.random.default_rng([settings.seed, 1, trial])  # not the world's
+        view = random_view(rng, settings.rows, k)
         picks.append(greedy_plan(view, made.weights, np.eye(k), size=2).chosen)
     return Result({"first": [pick[0] for pick in picks], "second": [pick[1] for pick in picks]})
 

@@ -108,9 +108,9 @@ def analyse(settings: Settings, results: Results) -> Findings:
             _only_the_ends(x),
         ),
         Claim(
-            "Proposition 1",
-            "if ρ > 0, a policy that is optimal for w* is suboptimal for any reward of hers "
-            "(proved for M with a smooth boundary)",
+            "beyond the paper",
+            "Proposition 1 (if ρ > 0, a policy that is optimal for w* is suboptimal for any reward "
+            "of hers; proved for M with a smooth boundary) carries over to finite MDPs",
             f"this M is a polygon: for {100 * share:.1f} % of all rewards, almost all of which "
             "have ρ > 0, the optimal policy looks optimal to her",
             "angles of the normal cones at the ends",

@@ -7,18 +7,20 @@ In the output folder: ``results.sqlite``, what was computed (`store`), and a fol
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..engine import Failure, Job, Outcome, run_units
+from ..errors import TeachirlError
 from ..progress import Part, Progress
 from ..report.drawing import write_figure
 from ..report.pages import Chapter, claims_page, reproduction_page
 from ..report.records import Claim, Findings, Verdict
 from ..storage import replacing
-from ..store import Store, canonical
+from ..store import Store, canonical, run_id
 from .experiment import BUILT_IN, WITH, Experiment, Result, Results, Unit, find, job_text
 
 
@@ -32,12 +34,14 @@ class Report:
     chapters : the experiments that are complete, the paper's own first
     failed : a text for each unit that failed
     seconds : what it took this time
+    quick : whether the sizes are reduced
     """
 
     folder: Path
     chapters: tuple[Chapter, ...]
     failed: tuple[str, ...]
     seconds: float
+    quick: bool
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -63,6 +67,8 @@ class Report:
             f"{total:.0f} s of processor time in all; this time it took {self.seconds:.0f} s"
         )
         lines.append(f"\nOf {len(self.claims)} claims, {', '.join(counts)}:")
+        if self.quick:
+            lines.append("  (sizes are reduced: this shows that everything runs, not what is true)")
         lines += [
             f"  {claim.verdict}: {claim.text} ({claim.measured})"
             for claim in self.claims
@@ -94,12 +100,14 @@ def reproduce(
     out : the output folder
     workers, cluster : where to work, see `run_units`
     """
-    names = list(dict.fromkeys(WITH.get(each, each) for each in references)) or list(BUILT_IN)
+    names = list(dict.fromkeys(map(_full_name, references))) or list(BUILT_IN)
     progress, began = progress or Progress(), time.monotonic()
     folder = out / ("quick" if quick else "full")
     found = {name: find(name) for name in names}
     with Store.open(out) as store:
         studies = [_Study(name, found[name], quick, store, folder) for name in names]
+        for study in studies:
+            study.begin()
         by_job: dict[Job, tuple[_Study, Unit]] = {}
         for study in studies:
             study.part = progress.part(
@@ -121,7 +129,11 @@ def reproduce(
         failures = run_units(jobs, on_done=on_done, workers=workers, cluster=cluster)
         chapters = _chapters(studies, quick, store, folder)
     seconds = time.monotonic() - began
-    report = Report(folder, chapters, tuple(_text(failure) for failure in failures), seconds)
+    failed = [
+        *(_text(failure) for failure in failures),
+        *(study.problem for study in studies if study.problem),
+    ]
+    report = Report(folder, chapters, tuple(failed), seconds, quick)
     _write(folder / "claims.md", claims_page(chapters))
     _write(folder / "reproduction.md", reproduction_page(chapters, quick))
     return report
@@ -134,21 +146,26 @@ class _Study:
         self, name: str, experiment: Experiment, quick: bool, store: Store, folder: Path
     ) -> None:
         self.name, self.experiment, self.store, self.folder = name, experiment, store, folder
-        # Workers elsewhere have another working folder.
-        self.reference = name if name in BUILT_IN else str(Path(name).resolve())
         self.settings: Any = self.experiment.quick if quick else self.experiment.full
         self.units = self.experiment.units(self.settings)
-        version, settings = self.experiment.version, asdict(self.settings)
-        self.run = store.begin(name, version, settings, self.units).id
-        done = store.finished(self.run)
+        self.source = "" if name in BUILT_IN else Path(name.rpartition(":")[0]).read_text()
+        self.run = run_id(name, experiment.version, asdict(self.settings), self.source)
+        begun = any(run.id == self.run for run in store.runs())
+        done = store.finished(self.run) if begun else {}
         self.missing = [unit for unit in self.units if canonical(unit) not in done]
         self.left = len(self.missing)
         self.part: Part | None = None
+        self.problem = ""
         self.findings: Findings | None = None
+
+    def begin(self) -> None:
+        """Enter it in the store."""
+        version, settings = self.experiment.version, asdict(self.settings)
+        self.store.begin(self.name, version, settings, self.units, self.source)
 
     def job(self, unit: Unit) -> Job:
         where = ", ".join(f"{key} {value}" for key, value in unit.items())
-        return Job(f"{self.name}, {where}", job_text(self.reference, self.settings, unit))
+        return Job(f"{self.name}, {where}", job_text(self.name, self.settings, unit))
 
     def add(self, unit: Unit, outcome: Outcome) -> None:
         self.store.add(
@@ -160,11 +177,20 @@ class _Study:
         self.finish()
 
     def finish(self) -> None:
-        """Once all units are there: analyse and draw."""
-        if self.left == 0:
+        """Once all units are there: analyse and draw.
+
+        The analysis may be the user's: a mistake in it must not stop the other experiments.
+        """
+        if self.left > 0:
+            return
+        try:
             self.findings = self.analysed()
             for figure in self.findings.figures:
                 write_figure(figure, self.folder / "figures")
+        except TeachirlError:
+            raise
+        except Exception:
+            self.problem = f"{self.name}: its analysis failed\n{traceback.format_exc().rstrip()}"
 
     def analysed(self) -> Findings:
         done = self.store.finished(self.run)
@@ -180,7 +206,7 @@ def _chapters(
     studies: list[_Study], quick: bool, store: Store, folder: Path
 ) -> tuple[Chapter, ...]:
     """All that are complete: those that were asked for, and built-in ones of earlier runs."""
-    ready = {study.name: study for study in studies if study.left == 0}
+    ready = {study.name: study for study in studies if study.left == 0 and not study.problem}
     begun = {run.experiment for run in store.runs()}
     asked = {study.name for study in studies}
     for name in BUILT_IN:
@@ -193,6 +219,12 @@ def _chapters(
         *(n for n in ready if n not in BUILT_IN),
     ]
     return tuple(ready[name].chapter() for name in order)
+
+
+def _full_name(reference: str) -> str:
+    """A built-in name, or FILE.py:NAME with the whole path: workers may be in another folder."""
+    name = WITH.get(reference, reference)
+    return name if name in BUILT_IN or ":" not in name else str(Path(name).resolve())
 
 
 def _text(failure: Failure) -> str:

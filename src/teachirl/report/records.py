@@ -1,12 +1,13 @@
 """What is drawn, as plain records: computed once, drawn by any front end, asserted by tests.
 
-A `Figure` has panels, a panel has marks: `Curve`, `Points`, `Bars`, `Cells`, `Outline`. Each mark
-lists its numbers in `rows`, which become the CSV beside a figure.
+A `Figure` has panels, a panel has marks: `Curve`, `Points`, `Bars`, `Cells`, `Contrast`, `Outline`.
+Each mark lists its numbers in `rows`, which become the CSV beside a figure.
 """
 
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
@@ -16,6 +17,15 @@ import numpy as np
 from ..checks import Floats, frozen
 
 Row: TypeAlias = tuple[str | float, ...]
+
+
+# What XML, and so SVG, has no way to write.
+UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def printable(text: str) -> str:
+    """A text from a file with a mark in the place of what cannot be printed."""
+    return UNPRINTABLE.sub("\ufffd", text)
 
 
 def _held(mark: object, *names: str) -> None:
@@ -34,6 +44,7 @@ class Curve:
     ----------
     x, y : arrays [n]
     low, high : arrays [n], a band around it; None for none
+    stepped : whether it stays as it is until the next point
     """
 
     header: ClassVar = ("x", "y", "low", "high")
@@ -42,6 +53,7 @@ class Curve:
     y: Floats
     low: Floats | None = None
     high: Floats | None = None
+    stepped: bool = False
 
     def __post_init__(self) -> None:
         _held(self, "x", "y", "low", "high")
@@ -105,21 +117,62 @@ class Cells:
     moves : arrays [n, 4]: row and column of a cell, and of the step from it. None for no arrows
     outlined : cells (row, column) with a dashed frame
     colour_label : what the colours mean
+    shaded : whether values are amounts, from white to dark, and not good and bad
+    limit : the value of the strongest colour; None for the largest there is
+    walls : array [n, 4]: row and column where a wall begins and where it ends, in corners of cells
+    row_names, column_names : what to write beside rows and below columns; empty for nothing
     """
 
-    header: ClassVar = ("row", "column", "value")
+    header: ClassVar = ("row", "column", "value", "down", "right")
     label: str
     values: Floats
     texts: tuple[str, ...] = ()
     moves: Floats | None = None
     outlined: tuple[tuple[int, int], ...] = ()
     colour_label: str = "reward"
+    shaded: bool = False
+    limit: float | None = None
+    walls: Floats | None = None
+    row_names: tuple[str, ...] = ()
+    column_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _held(self, "values", "moves")
+        _held(self, "values", "moves", "walls")
 
     def rows(self) -> list[Row]:
-        return [(i, j, value) for (i, j), value in np.ndenumerate(self.values)]
+        moves = {} if self.moves is None else {(i, j): step for i, j, *step in self.moves}
+        return [
+            (i, j, value, *moves.get((i, j), (np.nan, np.nan)))
+            for (i, j), value in np.ndenumerate(self.values)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """Two bars for each category, one above the other, lying.
+
+    Attributes
+    ----------
+    labels : what the two are
+    categories : n texts, from top to bottom
+    first, second : arrays [n]
+    """
+
+    header: ClassVar = ("category", "first", "second")
+    labels: tuple[str, str]
+    categories: tuple[str, ...]
+    first: Floats
+    second: Floats
+
+    def __post_init__(self) -> None:
+        _held(self, "first", "second")
+
+    @property
+    def label(self) -> str:
+        return " and ".join(self.labels)
+
+    def rows(self) -> list[Row]:
+        return list(zip(self.categories, self.first, self.second, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +192,7 @@ class Outline:
         return list(zip(self.x, self.y, strict=True))
 
 
-Mark: TypeAlias = Curve | Points | Bars | Cells | Outline
+Mark: TypeAlias = Curve | Points | Bars | Cells | Contrast | Outline
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,8 +246,8 @@ class Figure:
                 for row in mark.rows():
                     entries = dict(zip(mark.header, row, strict=True))
                     plain = (entries.get(name, "") for name in columns)
-                    rows.append((panel.title, mark.label, *plain))
-        return ("panel", "label", *columns), rows
+                    rows.append((panel.title, panel.y_label, mark.label, *plain))
+        return ("panel", "quantity", "label", *columns), rows
 
 
 class Verdict(enum.Enum):
