@@ -20,7 +20,7 @@ from teachirl.relaxations import Open
 from teachirl.risk import risk_after, teaching_risk
 from teachirl.subsets import SubsetStatus, _Search, best_subset
 from teachirl.teachers import Situation
-from teachirl.teachers.optimal_subset import OptimalSubset
+from teachirl.teachers.optimal_subset import OptimalSubset, _earlier
 from teachirl.teachers.random import Random
 from teachirl.teachers.tr_greedy import TRGreedy
 from teachirl.teaching import teach
@@ -397,6 +397,10 @@ def test_bad_budgets_and_sets_are_refused():
         ({"size": 2, "required": [0, 0]}, "distinct"),
         ({"size": 1, "required": [3]}, "required must lie in"),
         ({"size": 1, "max_nodes": -1}, "max_nodes"),
+        ({"size": 1, "max_nodes": 1.5}, "max_nodes must be a whole number, 0 or more, got 1.5"),
+        ({"size": 1, "max_nodes": "a"}, "max_nodes must be a whole number, 0 or more, got 'a'"),
+        ({"size": True}, "size must be a whole number"),
+        ({"max_cost": "a"}, "max_cost must be a number, 0 or more, got 'a'"),
     ]:
         with pytest.raises(InvalidInputError, match=message):
             best_subset(view, w, rows, **wrong)
@@ -407,7 +411,22 @@ def test_bad_budgets_and_sets_are_refused():
     with pytest.raises(InvalidInputError, match="distinct"):
         greedy_gap(view, w, rows, [0, 0])
     with pytest.raises(InvalidInputError, match="max_nodes"):
-        OptimalSubset(max_nodes=-1)
+        greedy_gap(view, w, rows, [0], max_nodes=1.5)
+    for nodes in (-1, 1.5, math.inf, True, "a"):
+        with pytest.raises(InvalidInputError, match="max_nodes must be a whole number"):
+            OptimalSubset(max_nodes=nodes)
+
+
+def test_money_left_has_room_for_the_rounding_of_the_whole_budget():
+    task = Task(world(3), [1, 2, 3], blind(3), np.eye(3), costs=[10000.1, 0.1, 0.2])
+    late = situation(task, taught=(0,), features_left=2, cost_left=10000.3 - 10000.1)
+    assert late.cost_left < 0.2 <= late.money_left < 0.2 + 2e-8
+    assert situation(task, taught=(0,)).money_left == math.inf
+    # Plans spend it; seen from an earlier round it is the same.
+    late = dataclasses.replace(late, candidates=np.array([1, 2]), begun=1)
+    assert OptimalSubset().plan(late).chosen == (2,)
+    assert TRGreedy().choose(late, np.random.default_rng(0)).feature == 2
+    assert _earlier(late, 0).money_left == pytest.approx(10000.3 * (1.0 + 1e-12), rel=1e-15)
 
 
 # OptimalSubset

@@ -236,6 +236,27 @@ class ShowsByMood(Altered):
         return {"demonstration": situation.demonstration if self.mood else None}
 
 
+class ShowsNobody(Altered):
+    """Claims what no policy does."""
+
+    def changes(
+        self, choice: Choice, situation: Situation, rng: np.random.Generator
+    ) -> dict[str, object]:
+        return {"demonstration": ti.Demonstration(np.full(situation.task.mdp.n_features, 1e6))}
+
+
+class GapByMood(Altered):
+    """Says something else of her plan each time."""
+
+    asked = 0
+
+    def changes(
+        self, choice: Choice, situation: Situation, rng: np.random.Generator
+    ) -> dict[str, object]:
+        self.asked += 1
+        return {"gap": float(self.asked)}
+
+
 class LivesByNotes(MostWanted):
     """Wants the opposite once she finds a note of hers."""
 
@@ -281,7 +302,13 @@ BROKEN: list[tuple[object, str]] = [
         ScoresByNotes(),
         "a lesson with two features: without her notes she must score the same, got [",
     ),
-    (Shows(STRANGER), CHAIN + "demonstration must be a Demonstration or None, got Policy"),
+    (Shows(STRANGER), CHAIN + "the demonstration is not of the MDP: policy must belong to the MD"),
+    (
+        Shows(3),
+        CHAIN + "the demonstration is not of the MDP: demonstration must be a Demonstration",
+    ),
+    (ShowsNobody(), CHAIN + "the demonstration must be one that some policy has, got [1000000."),
+    (GapByMood(), "asked again with the same generator, got gaps "),
     (Shows(ti.Demonstration(np.ones(7))), CHAIN + "the demonstration is not of the MDP: demonstr"),
     (
         Shows(ti.Demonstration(np.ones(5), policy=STRANGER)),
@@ -326,7 +353,28 @@ def test_who_shows_and_who_stops_passes() -> None:
 
         scores_decide = False
 
+    class ShowsPolicy(Altered):
+        def changes(
+            self, choice: Choice, situation: Situation, rng: np.random.Generator
+        ) -> dict[str, object]:
+            return {"demonstration": situation.task.best.policy}
+
+    class ShowsUnnamed(Altered):
+        """What some policy does, but not which one."""
+
+        def changes(
+            self, choice: Choice, situation: Situation, rng: np.random.Generator
+        ) -> dict[str, object]:
+            task = situation.task
+            one, other = (
+                ti.feature_expectations(task.mdp, policy)
+                for policy in (task.best.policy, ti.Policy.uniform(task.mdp))
+            )
+            return {"demonstration": ti.Demonstration(0.5 * one + 0.5 * other)}
+
     check_teacher(ShowsBest())
+    check_teacher(ShowsPolicy())
+    check_teacher(ShowsUnnamed())
     check_teacher(Stops())
 
 

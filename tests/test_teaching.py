@@ -12,7 +12,7 @@ import teachirl as ti
 from teachirl.errors import FileFormatError, InvalidInputError
 from teachirl.learners import Adversarial, Benevolent, MinNormPoint, Projection
 from teachirl.lessons import Lesson, LessonStatus
-from teachirl.teachers import Choice
+from teachirl.teachers import Choice, GapGreedy, JointGreedy
 from teachirl.teachers.optimal_subset import OptimalSubset
 from teachirl.teachers.tr_greedy import TRGreedy
 from teachirl.teaching import teach
@@ -253,6 +253,10 @@ def test_wrong_answers_of_a_teacher():
         (Choice(0, np.zeros(4)), r"scores must have shape \(5,\), one a feature, got \(4,\)"),
         (Choice(None, np.zeros((5, 1))), r"scores must have shape \(5,\)"),
         (Choice(0, "high"), "the teacher's scores"),
+        (
+            Choice(0, np.array([0.0, -np.inf, 0.0, 0.0, np.nan])),
+            "scores must be finite, or NaN where not considered, got",
+        ),
         (Choice(0, np.zeros(5), gap=-0.1), "gap must be a number from 0 on, or NaN, got -0.1"),
         (Choice(0, np.zeros(5), gap=None), "gap must be a number from 0 on, or NaN, got None"),
         (Choice(0, np.zeros(5), gap=math.inf), "gap must be a number from 0 on"),
@@ -273,6 +277,35 @@ def test_wrong_answers_of_a_teacher():
         (lambda d: d["rounds"][1].pop("gap"), r"rounds\[1\].gap is missing"),
         (lambda d: d["rounds"][1].update(risk=True), r"rounds\[1\].risk must be a number"),
         (lambda d: d["rounds"][1].update(scores=[1]), r"rounds\[1\].scores must have 5 entries"),
+        (
+            lambda d: d["rounds"][1].update(risk=-0.5),
+            r"rounds\[1\].risk must be at least 0, got -0",
+        ),
+        (lambda d: d["rounds"][2].update(solves=-5), r"rounds\[2\].solves must be at least 0"),
+        (lambda d: d["rounds"][1].update(cost=10**400), r"rounds\[1\].cost must be finite, got 10"),
+        (lambda d: d["rounds"][2].update(cost=1.0), r"rounds\[2\].cost must be 2.0, of all that"),
+        (lambda d: d["rounds"][2].update(taught=0), r"\[2\].taught must not be 0: that .* before"),
+        (lambda d: d["rounds"][2].update(taught=4), r"\[2\].taught must not be 4: .* is forbidden"),
+        (
+            lambda d: d["rounds"][1].update(taught=10**400),
+            r"taught must be an index below 5, got 10{36}…$",
+        ),
+        (
+            lambda d: d["rounds"][1].update(scores=[0, math.inf, 0, 0, 0]),
+            r"rounds\[1\].scores\[1\] must be finite, got inf",
+        ),
+        (
+            lambda d: d["rounds"][1].update(scores=[0, 0, -(10**400), 0, 0]),
+            r"rounds\[1\].scores\[2\] must be finite, got -100",
+        ),
+        (
+            lambda d: d.update(policy={"pairs": [1e300] * 5}),
+            "policy.pairs must be whole numbers from 0 to 7",
+        ),
+        (
+            lambda d: d.update(policy={"pairs": [-1, 1, 3, 5, 7]}),
+            "policy.pairs must be whole numbers from 0 to 7",
+        ),
         (lambda d: d["policy"].update(chances=[1, 2]), "policy is no policy of the task"),
         (lambda d: d["policy"].pop("chances", d["policy"].clear()), "policy.chances is missing"),
         (lambda d: d.update(task={"digest": "0"}), "task.digest is of another task"),
@@ -283,7 +316,7 @@ def test_wrong_answers_of_a_teacher():
     ],
 )
 def test_a_damaged_lesson_is_refused_with_its_place(change, message, tmp_path):
-    task = chain_task()
+    task = chain_task(forbidden=["cell 5"])
     lesson = teach(task, InOrder(), Projection(), rng=rng(), budget=2, tolerance=-1.0)
     document = json.loads(lesson.to_json())
     change(document)
@@ -295,7 +328,7 @@ def test_a_damaged_lesson_is_refused_with_its_place(change, message, tmp_path):
 
 def test_what_is_no_json_is_refused(tmp_path):
     path = tmp_path / "lesson.json"
-    for text in (b"", b"{", b"\xff\xfe", b"[" * 100_000, b"3"):
+    for text in (b"", b"{", b"\xff\xfe", b"[" * 100_000, b"3", b"1" * 5000):
         path.write_bytes(text)
         with pytest.raises(FileFormatError, match=r"lesson\.json"):
             Lesson.load(path, chain_task())
@@ -357,6 +390,79 @@ def test_lucky_learners_do_not_end_a_lesson_that_asks_for_a_guarantee():
     assert lesson.rounds[0].performance >= 1 - 1e-6  # by luck
 
 
+@pytest.mark.parametrize("certified", [True, False])
+def test_what_is_guaranteed_is_computed_anew_where_a_lesson_goes_on(certified):
+    """The earlier lesson's is of another mismatch, or not known."""
+    task, learner = chain_task(), MinNormPoint()
+    options = {"rng": rng(), "until": 0.6}
+    exact = teach(task, InOrder(), learner, **options)
+    before = teach(
+        task,
+        InOrder(),
+        learner,
+        rng=rng(),
+        budget=len(exact.taught),
+        tolerance=-1.0,
+        certified=certified,
+    )
+    # What suffices is not taught beyond.
+    same = teach(task, InOrder(), learner, after=before, **options)
+    assert same.status is LessonStatus.GUARANTEED and same.taught == exact.taught
+    assert same.rounds[-1].guaranteed == exact.rounds[-1].guaranteed
+    # What was enough for who matches exactly is not for who comes near.
+    fresh = teach(task, InOrder(), learner, mismatch=2.0, **options)
+    loose = teach(task, InOrder(), learner, mismatch=2.0, after=before, **options)
+    assert loose.taught == fresh.taught and len(fresh.taught) > len(exact.taught)
+    assert loose.status is fresh.status
+    assert loose.rounds[-1].guaranteed == fresh.rounds[-1].guaranteed
+
+
+def test_all_that_there_is_can_be_asked_for():
+    """Guarantees are rounded down, and so a little below 1."""
+    knows_all = ti.Task(ti.worlds.chain(5), WEIGHTS, ti.Worldview(np.eye(5)), np.eye(5))
+    for task in (knows_all, chain_task()):
+        lesson = teach(task, InOrder(), MinNormPoint(), rng=rng(), until=1.0)
+        assert lesson.status is LessonStatus.GUARANTEED
+        assert 1.0 - 1e-9 <= lesson.rounds[-1].guaranteed < 1.0
+
+
+def test_where_there_is_one_policy_all_is_guaranteed():
+    ring = ti.MDP.from_arrays(np.roll(np.eye(4), 1, axis=1)[:, None], np.eye(4), discount=0.8)
+    task = ti.Task(ring, [1, 0, 0, 0], ti.Worldview(np.eye(4)[1:2]), np.eye(4))
+    lesson = teach(task, InOrder(), MinNormPoint(), rng=rng(), until=1.0)
+    assert (lesson.rounds[0].performance, lesson.rounds[0].guaranteed) == (1.0, 1.0)
+    assert lesson.taught == ()
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_few_episodes_tell_little_of_what_the_expert_earns(kept):
+    mdp = ti.worlds.gridworld(6, 2, discount=0.9)
+    draw = np.random.default_rng(3)
+    w, view = draw.normal(size=9), ti.Worldview(draw.normal(size=(2, 9)))
+    expert = ti.optimal_policy(mdp, w)
+    learner = MinNormPoint()
+
+    def lesson_of(episodes, **options):
+        demo = ti.Demonstration.sample(
+            mdp, expert.policy, episodes=episodes, horizon=100, rng=np.random.default_rng(1)
+        )
+        shown = ti.Demonstration.from_trajectories(mdp, demo.trajectories)
+        shown = shown if kept else replace(shown, trajectories=None)
+        task = ti.Task(mdp, w, view, np.eye(9), demonstration=shown)
+        return teach(task, TRGreedy(), learner, rng=rng(), budget=2, **options)
+
+    few = lesson_of(50)
+    assert few.status is LessonStatus.INDISTINGUISHABLE and few.taught == ()
+    assert "record more, or give until" in str(few)
+    assert Lesson.from_json(few.to_json(), few.task).status is few.status
+    assert len(lesson_of(50, tolerance=-1.0).taught) == 2
+    assert lesson_of(50, until=0.1, tolerance=1e-3).status is LessonStatus.GUARANTEED
+    # Along the reward the error is smaller than in all directions: 500 episodes tell them apart
+    # by what they earned, and not by the bound on their expectations.
+    many = lesson_of(500)
+    assert (len(many.taught) > 0) is kept
+
+
 def test_the_rule_is_about_the_expert_not_his_sample():
     """Of 30 episodes the mean may earn more than any policy can."""
     mdp = ti.worlds.chain(5)
@@ -383,6 +489,39 @@ def test_required_features_that_just_fit_the_money():
 
     with pytest.raises(InvalidInputError, match=r"stopped, but \['cell 1', 'cell 3'\]"):
         teach(task, Stops(), MinNormPoint(), rng=rng())
+
+
+def test_money_is_rounded_as_a_share_of_the_budget_not_of_what_is_left():
+    costs = [10000.1, 0.2, 5e4, 5e4, 5e4]
+    assert 10000.1 + 0.2 > 10000.3 and 10000.3 - 10000.1 < 0.2
+    options = {"rng": rng(), "max_cost": 10000.3, "tolerance": -1.0, "certified": False}
+    teachers = (InOrder(), TRGreedy(), OptimalSubset(), GapGreedy(), JointGreedy(starts=1))
+    for teacher in teachers:
+        # Once the first is taught, the last two find that all is guaranteed.
+        for required in ([0], [0, 1])[0 if teacher in teachers[:3] else 1 :]:
+            task = chain_task(costs=costs, required=required)
+            lesson = teach(task, teacher, MinNormPoint(), **options)
+            assert set(lesson.taught) == {0, 1}, teacher
+            assert lesson.gap_to_optimal(max_cost=10000.3).gap < 1e-5
+    # So does a plan that is made where little is left.
+    half = teach(chain_task(costs=costs), InOrder(), MinNormPoint(), budget=1, **options)
+    rest = teach(half.task, OptimalSubset(), MinNormPoint(), after=half, **options)
+    assert rest.taught == (0, 1) and rest.rounds[-1].gap < 1e-5
+
+
+def test_names_may_be_any_text(tmp_path):
+    task = chain_task(names=["ice", "\ud800", "été", "a", "b"])
+    lesson = teach(task, InOrder(), MinNormPoint(), rng=rng(), budget=2, tolerance=-1.0)
+    lesson.save(tmp_path / "lesson.json")
+    read = Lesson.load(tmp_path / "lesson.json", task)
+    assert [each.name for each in read.rounds] == ["", "ice", "\ud800"]
+    assert read.to_json() == lesson.to_json()
+
+
+def test_costs_are_printed_with_six_digits():
+    task = chain_task(costs=[12345.6, 1, 1, 1, 1])
+    lesson = teach(task, InOrder(), MinNormPoint(), rng=rng(), budget=1, tolerance=-1.0)
+    assert "12345.6" in str(lesson)
 
 
 def test_policies_come_back_from_json_to_the_last_bit():
@@ -549,3 +688,20 @@ def test_an_untaught_lesson_and_too_small_a_budget():
         must.gap_to_optimal(size=1)
     with pytest.raises(InvalidInputError, match="within the size and the max_cost"):
         must.gap_to_optimal(max_cost=1.0)
+    both = teach(
+        teachable_task(0, required=[1, 2]), TRGreedy(), MinNormPoint(), budget=2, **options
+    )
+    for budget, message in [
+        ({"size": 1}, "it has 2 features that cost 2, got size=1, max_cost=None"),
+        ({"max_cost": 1.5}, "it has 2 features that cost 2, got size=None, max_cost=1.5"),
+        ({"size": 2.5}, "size must be a whole number, 0 or more, got 2.5"),
+        ({"size": True}, "size must be a whole number, 0 or more, got True"),
+        ({"size": "two"}, "size must be a whole number, 0 or more, got 'two'"),
+        ({"max_cost": "2"}, "max_cost must be a number, 0 or more, got '2'"),
+        ({"max_cost": math.nan}, "max_cost must be a number, 0 or more, got nan"),
+        ({"max_nodes": 1.5}, "max_nodes must be a whole number, 0 or more, got 1.5"),
+        ({"max_nodes": "a"}, "max_nodes must be a whole number, 0 or more, got 'a'"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            both.gap_to_optimal(**budget)
+    assert both.gap_to_optimal(max_cost=2.0).gap < 1e-5

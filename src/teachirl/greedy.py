@@ -23,6 +23,18 @@ from .worldview import Worldview
 WITHIN = 1e-12
 
 
+def money_left(max_cost: float, spent: float) -> float:
+    """What of a budget is left to compare further costs with, sums of costs being rounded.
+
+    The rounding is that of the whole budget, however little of it is left.
+
+    >>> from teachirl.greedy import money_left
+    >>> 0.2 <= 10000.3 - 10000.1, 0.2 <= money_left(10000.3, 10000.1)
+    (False, True)
+    """
+    return max_cost * (1.0 + WITHIN) - spent
+
+
 @dataclass(frozen=True, eq=False)
 class GreedyPlan:
     """What to teach, in this order.
@@ -113,18 +125,36 @@ def checked_budgets(
     n: int, size: int | None, max_cost: float | None, costs: ArrayLike | None
 ) -> tuple[Floats, Floats]:
     """What a candidate takes [2, n] of the two budgets [2]: a place, and its cost."""
-    require(
-        size is None or (isinstance(size, (int, np.integer)) and size >= 0),
-        f"size must be a whole number, 0 or more, got {size!r}",
-    )
-    money = math.inf if max_cost is None else float(max_cost)
-    require(money >= 0.0, f"max_cost must be 0 or more, got {max_cost!r}")
+    places, money = checked_limits(size, max_cost)
     values = np.ones(n) if costs is None else as_floats("costs", costs)
     require(values.shape == (n,), f"costs must have shape ({n},), got {values.shape}")
     bad = np.argwhere(~(values > 0.0) | ~np.isfinite(values))
     require(len(bad) == 0, f"costs must be positive and finite, got {at(values, bad)}")
-    places = math.inf if size is None else float(size)
-    return np.stack([np.ones(n), values]), np.array([places, money * (1.0 + WITHIN)])
+    return np.stack([np.ones(n), values]), np.array([places, money_left(money, 0.0)])
+
+
+def checked_limits(size: int | None, max_cost: float | None) -> tuple[float, float]:
+    """How many features there may be, and what they may cost; ∞ if it does not matter."""
+    require(
+        size is None or (is_whole(size) and size >= 0),
+        f"size must be a whole number, 0 or more, got {size!r}",
+    )
+    require(
+        max_cost is None or (is_number(max_cost) and max_cost >= 0.0),
+        f"max_cost must be a number, 0 or more, got {max_cost!r}",
+    )
+    return (
+        math.inf if size is None else float(size),
+        math.inf if max_cost is None else float(max_cost),
+    )
+
+
+def is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    return is_whole(value) or isinstance(value, (float, np.floating))
 
 
 def _first_within(values: Floats, allowed: NDArray[np.bool_], slack: Floats | float) -> int | None:

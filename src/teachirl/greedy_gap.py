@@ -30,7 +30,7 @@ from .kernels.subsets import knapsack
 from .relaxations import at_most, unlike
 from .risk import teaching_risk
 from .scorer import TIE, RiskScorer
-from .subsets import best_subset
+from .subsets import best_subset, check_nodes
 from .worldview import DEPENDENT, Worldview, unit_rows, without_span
 
 ROUNDING = 16 * float(np.finfo(float).eps)  # of risks and cosines
@@ -103,6 +103,7 @@ def greedy_gap(
     >>> round(found.ratio, 9), round(found.factor, 3), found.gap < 1e-9
     (1.0, 0.632, True)
     """
+    check_nodes(max_nodes)
     scorer = RiskScorer(view, weights, candidates)
     rows = np.asarray(candidates, dtype=float)
     plan = checked_indices("chosen", np.array(list(chosen), dtype=np.int64), len(rows)).tolist()

@@ -31,9 +31,10 @@ class JsonReader:
     @staticmethod
     def of_text(text: str, source: str) -> JsonReader:
         try:
-            return JsonReader(source, "", json.loads(text))
-        except (json.JSONDecodeError, RecursionError) as error:
+            value = json.loads(text)
+        except (ValueError, RecursionError) as error:  # numbers may have too many digits
             raise FileFormatError(f"{source} is no JSON: {error}") from error
+        return JsonReader(source, "", value)
 
     def fail(self, field: str, problem: str) -> NoReturn:
         where = ".".join(part for part in (self.place, field) if part)
@@ -48,25 +49,38 @@ class JsonReader:
             self.fail(field, f"must be {expected}, got {kind_of(value)}")
         return value
 
-    def number(self, field: str, *, missing: bool = False) -> float:
-        """A number; null is NaN if it may be missing."""
+    def number(self, field: str, *, missing: bool = False, least: float = -math.inf) -> float:
+        """A finite number, at least as large as `least`; null is NaN if it may be missing."""
         kinds: tuple[type, ...] = (int, float)
         if missing:
             kinds += (type(None),)
         value = self.get(field, kinds, "a number")
         if value is None:
             return math.nan
-        if not math.isfinite(value):
-            self.fail(field, f"must be finite, got {value!r}")
-        return float(value)
+        number = self._finite(field, value)
+        if number < least:
+            self.fail(field, f"must be at least {least:g}, got {number!r}")
+        return number
 
     def numbers(self, field: str) -> Floats:
-        """A list of numbers; null is NaN."""
+        """A list of finite numbers; null is NaN."""
         entries = self.get(field, (list,), "a list of numbers")
+        numbers = np.full(len(entries), math.nan)
         for place, entry in enumerate(entries):
             if isinstance(entry, bool) or not isinstance(entry, (int, float, type(None))):
                 self.fail(f"{field}[{place}]", f"must be a number, got {kind_of(entry)}")
-        return np.array([math.nan if entry is None else entry for entry in entries], dtype=float)
+            if entry is not None:
+                numbers[place] = self._finite(f"{field}[{place}]", entry)
+        return numbers
+
+    def _finite(self, field: str, value: float) -> float:
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number of some hundred digits
+            number = math.inf
+        if not math.isfinite(number):
+            self.fail(field, f"must be finite, got {kind_of(value)}")
+        return number
 
     def inside(self, field: str) -> JsonReader:
         where = ".".join(part for part in (self.place, field) if part)
@@ -79,4 +93,4 @@ def kind_of(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:37]}…"
 
 
-__all__ = ["JsonReader"]
+__all__ = ["JsonReader", "kind_of"]

@@ -18,9 +18,10 @@ import numpy as np
 
 from .checks import Floats, frozen
 from .demonstrations import Demonstration, as_demonstration
-from .errors import FileFormatError, InvalidInputError
+from .errors import FileFormatError, InvalidInputError, require
+from .greedy import checked_limits, money_left
 from .greedy_gap import GreedyGap, greedy_gap
-from .json_reader import JsonReader
+from .json_reader import JsonReader, kind_of
 from .policy import Policy
 from .storage import replacing
 from .task import Task
@@ -33,6 +34,10 @@ class LessonStatus(enum.Enum):
     """Why a lesson ended; the text says what to do about it."""
 
     LEARNED = "she earns what the expert does, up to the tolerance"
+    INDISTINGUISHABLE = (
+        "she earns what the expert does, as far as the demonstrations tell; record more, or give "
+        "until"
+    )
     GUARANTEED = "the performance that was asked for is guaranteed"
     OUT_OF_BUDGET = "as many features as allowed were taught; raise budget to go on"
     OUT_OF_MONEY = "no feature that is left is within max_cost"
@@ -132,15 +137,22 @@ class Lesson:
 
         Parameters
         ----------
-        size, max_cost : the budgets that the lesson had
+        size, max_cost : the budgets that the lesson had, what is required included
         max_nodes : how much to search for a better bound
         """
-        task = self.task
-        must = [feature for feature in self.taught if feature in task.required]
-        rest = [feature for feature in self.taught if feature not in task.required]
+        task, taught = self.task, list(self.taught)
+        places, money = checked_limits(size, max_cost)
+        cost = float(task.costs[taught].sum())
+        require(
+            len(taught) <= places and cost <= money_left(money, 0.0),
+            f"the lesson must be within the size and the max_cost: it has {len(taught)} features "
+            f"that cost {cost:g}, got size={size}, max_cost={max_cost}",
+        )
+        must = [feature for feature in taught if feature in task.required]
+        rest = [feature for feature in taught if feature not in task.required]
         pool = np.setdiff1d(np.arange(len(task.names)), [*task.required, *task.forbidden])
         if size is None and max_cost is None:
-            size = len(self.taught)
+            size = len(taught)
         spent = float(task.costs[must].sum())
         return greedy_gap(
             task.worldview.extend(task.teachable[must]),
@@ -148,7 +160,7 @@ class Lesson:
             task.teachable[pool],
             np.searchsorted(pool, rest).tolist(),
             size=None if size is None else size - len(must),
-            max_cost=None if max_cost is None else max(max_cost - spent, 0.0),
+            max_cost=None if max_cost is None else money_left(money, spent),
             costs=task.costs[pool],
             max_nodes=max_nodes,
         )
@@ -165,7 +177,7 @@ class Lesson:
             proved = "" if math.isnan(each.guaranteed) else f"{each.guaranteed:.3f}"
             missed = "< 1e-9" if each.mismatch < 1e-9 else f"{each.mismatch:.2g}"
             line = (
-                f"{number:>3}  {name:<{width}}  {each.cost:>8.4g}  {each.risk:>5.3f}  "
+                f"{number:>3}  {name:<{width}}  {each.cost:>8.6g}  {each.risk:>5.3f}  "
                 f"{missed:>9}  {each.performance:>11.3f}  {proved:>10}"
             )
             # That of a plan found to be optimal is above 0 only by rounding.
@@ -175,7 +187,7 @@ class Lesson:
 
     def to_json(self) -> str:
         """The lesson as JSON; `from_json` reads it."""
-        return json.dumps(_document(self), allow_nan=False, indent=1, ensure_ascii=False)
+        return json.dumps(_document(self), allow_nan=False, indent=1)
 
     @staticmethod
     def from_json(text: str, task: Task) -> Lesson:
@@ -268,43 +280,47 @@ def _of_document(text: str, task: Task, source: str) -> Lesson:
     rounds = document.get("rounds", (list,), "a list")
     if not rounds:
         document.fail("rounds", "must not be empty")
-    read = tuple(
-        _round(JsonReader(source, f"rounds[{place}]", each), task, first=place == 0)
-        for place, each in enumerate(rounds)
-    )
+    read: list[Round] = []
+    for place, each in enumerate(rounds):
+        read.append(_round(JsonReader(source, f"rounds[{place}]", each), task, read))
     shown = task.demonstration
     if document.get("demonstration", (dict, type(None)), "an object or null") is not None:
         shown = _demonstration(document.inside("demonstration"), task)
     policy = _policy(document.inside("policy"), task)
-    return Lesson(task, read, policy, shown, LessonStatus[name])
+    return Lesson(task, tuple(read), policy, shown, LessonStatus[name])
 
 
-def _round(reader: JsonReader, task: Task, *, first: bool) -> Round:
+def _round(reader: JsonReader, task: Task, earlier: list[Round]) -> Round:
+    first, before = not earlier, [each.taught for each in earlier if each.taught is not None]
     taught = reader.get("taught", (int, type(None)), "an index or null")
     if (taught is None) != first or (taught is not None and not 0 <= taught < len(task.names)):
         wanted = "null" if first else f"an index below {len(task.names)}"
-        reader.fail("taught", f"must be {wanted}, got {taught!r}")
+        reader.fail("taught", f"must be {wanted}, got {kind_of(taught)}")
+    if taught in before or taught in task.forbidden:
+        why = "was taught before" if taught in before else "is forbidden"
+        reader.fail("taught", f"must not be {taught}: that feature {why}")
+    spent = float(task.costs[before if taught is None else [*before, taught]].sum())
+    cost = reader.number("cost")
+    if not math.isclose(cost, spent, rel_tol=1e-9):
+        reader.fail("cost", f"must be {spent!r}, of all that is taught by then, got {cost!r}")
     scores: Floats | None = None
     if reader.get("scores", (list, type(None)), "a list or null") is not None:
         scores = frozen(reader.numbers("scores"))
         if len(scores) != len(task.names):
             reader.fail("scores", f"must have {len(task.names)} entries, got {len(scores)}")
+    solves = reader.get("solves", (int,), "a whole number")
+    if solves < 0:
+        reader.fail("solves", f"must be at least 0, got {kind_of(solves)}")
     return Round(
         taught=taught,
         name="" if taught is None else task.names[taught],
         scores=scores,
         shown=reader.get("shown", (bool,), "true or false"),
-        cost=reader.number("cost"),
-        risk=reader.number("risk"),
-        relative_risk=reader.number("relative_risk"),
-        mismatch=reader.number("mismatch"),
-        performance=reader.number("performance"),
-        guaranteed=reader.number("guaranteed", missing=True),
-        gap=reader.number("gap", missing=True),
-        solves=reader.get("solves", (int,), "a whole number"),
-        choosing_seconds=reader.number("choosing_seconds"),
-        learning_seconds=reader.number("learning_seconds"),
-        certifying_seconds=reader.number("certifying_seconds"),
+        cost=cost,
+        guaranteed=reader.number("guaranteed", missing=True, least=0.0),
+        gap=reader.number("gap", missing=True, least=0.0),
+        solves=solves,
+        **{name: reader.number(name, least=0.0) for name in _MEASURED},
     )
 
 
@@ -313,8 +329,10 @@ def _policy(reader: JsonReader, task: Task) -> Policy:
     try:
         if "pairs" in reader.value:
             pairs = reader.numbers("pairs")
-            if not np.array_equal(pairs, np.trunc(pairs)):
-                reader.fail("pairs", "must be whole numbers")
+            last = task.mdp.n_pairs - 1
+            # Before they become integers, which would wrap around.
+            if not ((pairs == np.trunc(pairs)) & (pairs >= 0) & (pairs <= last)).all():
+                reader.fail("pairs", f"must be whole numbers from 0 to {last}")
             return Policy(dynamics, pairs=pairs.astype(np.int64))
         chances = reader.numbers("chances")
         Policy(dynamics, chances=chances)  # checks them; and normalises, which rounds
@@ -340,4 +358,6 @@ def _demonstration(reader: JsonReader, task: Task) -> Demonstration:
         reader.fail("", f"is no demonstration of the task: {error}")
 
 
+_SECONDS = ("choosing_seconds", "learning_seconds", "certifying_seconds")
+_MEASURED = ("risk", "relative_risk", "mismatch", "performance", *_SECONDS)
 _FIELDS = tuple(field.name for field in fields(Round) if field.name != "name")

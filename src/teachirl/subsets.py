@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from .checks import Floats, Ints, checked_indices
 from .errors import require
-from .greedy import checked_budgets, greedy_plan
+from .greedy import checked_budgets, greedy_plan, is_whole
 from .relaxations import Open, at_most, unlike
 from .risk import teaching_risk
 from .scorer import NOTHING, unit_weights
@@ -103,7 +103,7 @@ def best_subset(
     ([1, 2], OPTIMAL, True)
     """
     require(size is not None or max_cost is not None, "give a size, a max_cost, or both")
-    require(max_nodes >= 0, f"max_nodes must be 0 or more, got {max_nodes!r}")
+    check_nodes(max_nodes)
     greedy_plan(view, weights, candidates, size=0)  # checks these three
     rows = np.asarray(candidates, dtype=float)
     n = len(rows)
@@ -133,6 +133,13 @@ def best_subset(
     chosen = _in_order(view, weights, rows, np.concatenate([must, added]))
     status = SubsetStatus.OUT_OF_NODES if search.stopped else SubsetStatus.OPTIMAL
     return Subset(chosen, risk, lower, risk - lower, search.nodes, status)
+
+
+def check_nodes(max_nodes: int) -> None:
+    require(
+        is_whole(max_nodes) and max_nodes >= 0,
+        f"max_nodes must be a whole number, 0 or more, got {max_nodes!r}",
+    )
 
 
 def _in_order(view: Worldview, weights: ArrayLike, rows: Floats, chosen: Ints) -> tuple[int, ...]:
@@ -192,7 +199,7 @@ class _Search:
         root = _Node((-total, 0), [], self.basis([]), np.arange(n), share, np.zeros(n))
         queue, made = [root], 0
         while queue and -queue[0].key[0] > self.gained + tie:
-            if self.nodes == max_nodes:
+            if self.nodes >= max_nodes:
                 self.stopped = True
                 break
             self.nodes += 1

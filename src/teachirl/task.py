@@ -124,6 +124,8 @@ class Task:
 
     def relative_at_least(self, reward: float) -> float:
         """The same of a reward that is guaranteed, rounded down by what planning may be off."""
+        if self.mdp.n_pairs == self.mdp.n_states:  # there is one policy
+            return 1.0
         return performance_at_least(self.mdp, self.weights, reward, self.best, self.worst)
 
     def index(self, feature: int | str) -> int:

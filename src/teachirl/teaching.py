@@ -21,8 +21,9 @@ import numpy as np
 
 from .bounds import WorstCaseStatus
 from .checks import Ints, as_floats, frozen
-from .demonstrations import as_demonstration
+from .demonstrations import Demonstration, as_demonstration
 from .errors import require
+from .greedy import is_number, is_whole, money_left
 from .learners import Informed, Learner
 from .lessons import Lesson, LessonStatus, Round
 from .occupancies import feature_expectations
@@ -31,6 +32,7 @@ from .polytope import worst_case
 from .risk import relative_risk, teaching_risk
 from .task import Task
 from .teachers import Choice, Situation, Teacher
+from .worldview import Worldview
 
 
 def teach(
@@ -57,16 +59,18 @@ def teach(
         default
     max_cost : what they may cost in all, those of `after` included
     tolerance : ε; the lesson ends once |R(L) − R(T)| is at most this fraction of max R − min R, T
-        being the task's own demonstration, or within what sampling leaves open. A negative one
-        never ends it. 1e-3 by default; with `until`, which asks for more than luck, negative
-    until : the lesson ends once this relative performance is guaranteed
+        being the task's own demonstration; or, if only episodes of it are known, once that is
+        within what they leave open. A negative one never ends it. 1e-3 by default; with `until`,
+        which asks for more than luck, negative
+    until : the lesson ends once this relative performance is guaranteed, up to 1e-9
     mismatch : how closely learners are taken to match, in her features, for what is guaranteed. By
         default exactly; a sampled demonstration, as closely as the expert himself does. For one
         who stops early, such as Projection(tolerance), give what she stops at, or see
         `Round.guaranteed`
     certified : whether to compute what is guaranteed, one exact worst case a round
     start : the policy that the learner starts with; the uniform one by default
-    after : a lesson of this task to go on from
+    after : a lesson of this task to go on from. What its last round guarantees is computed anew,
+        with this `mismatch`
 
     Returns
     -------
@@ -88,26 +92,26 @@ def teach(
     """
     _check_those_involved(task, teacher, learner, rng)
     require(
-        budget is None or (_is_whole(budget) and budget >= 0),
+        budget is None or (is_whole(budget) and budget >= 0),
         f"budget must be a whole number that is not negative, got {budget!r}",
     )
     require(
-        _is_number(max_cost) and max_cost >= 0.0,
+        is_number(max_cost) and max_cost >= 0.0,
         f"max_cost must not be negative; math.inf if it does not matter; got {max_cost!r}",
     )
     if tolerance is None:
         tolerance = 1e-3 if until is None else -1.0
     require(
-        _is_number(tolerance) and not math.isnan(tolerance),
+        is_number(tolerance) and not math.isnan(tolerance),
         f"tolerance must be a number, got {tolerance!r}",
     )
     require(
-        until is None or (_is_number(until) and 0.0 <= until <= 1.0),
+        until is None or (is_number(until) and 0.0 <= until <= 1.0),
         f"until must be a relative performance from 0 to 1, got {until!r}",
     )
     require(certified or until is None, "until needs certified=True: it is about a guarantee")
     require(
-        mismatch is None or (_is_number(mismatch) and 0.0 <= mismatch < math.inf),
+        mismatch is None or (is_number(mismatch) and 0.0 <= mismatch < math.inf),
         f"mismatch must be non-negative, got {mismatch!r}",
     )
     most = len(task.teachable) if budget is None else int(budget)
@@ -154,6 +158,9 @@ class _Lecture:
         self.rounds, self.taught = list(lesson.rounds), list(lesson.taught)
         self.policy, self.demonstration = lesson.policy, lesson.demonstration
         self.view, self.begun = lesson.worldview, len(self.taught)
+        if self.certified:
+            # It may be that of another mismatch, or never have been computed.
+            self.rounds[-1] = replace(self.rounds[-1], guaranteed=self._guaranteed())
 
     @cached_property
     def expert(self) -> tuple[float, float]:
@@ -161,7 +168,14 @@ class _Lecture:
         shown, weights = self.task.demonstration, self.task.weights
         if shown.policy is not None:
             return float(weights @ feature_expectations(self.task.mdp, shown.policy)), 0.0
-        return float(weights @ shown.expectations), float(np.linalg.norm(weights)) * shown.error
+        value = float(weights @ shown.expectations)
+        if shown.trajectories is None or shown.confidence == 1.0:
+            return value, float(np.linalg.norm(weights)) * shown.error
+        # The error along w alone is smaller: that of the mean return of the episodes.
+        returns = Worldview(weights[None]).observe(self.task.mdp)
+        return value, Demonstration.from_trajectories(
+            returns, shown.trajectories, shown.confidence
+        ).error
 
     @property
     def cost(self) -> float:
@@ -176,9 +190,7 @@ class _Lecture:
         if required:
             free[:] = False
             free[required] = True
-        # What costs add up to is rounded.
-        affordable = task.costs <= (max_cost - self.cost) * (1.0 + 1e-12)
-        return np.flatnonzero(free & affordable)
+        return np.flatnonzero(free & (task.costs <= money_left(max_cost, self.cost)))
 
     def ended(
         self, most: int, max_cost: float, tolerance: float, until: float | None
@@ -189,10 +201,13 @@ class _Lecture:
         earned = float(task.weights @ feature_expectations(task.mdp, self.policy))
         allowed = tolerance * (task.best.value - task.worst.value)
         shown, doubt = self.expert
-        if tolerance >= 0.0 and abs(earned - shown) <= max(allowed, doubt, 0.0):
+        if tolerance >= 0.0 and abs(earned - shown) <= max(allowed, 0.0):
             return LessonStatus.LEARNED
-        if until is not None and last.guaranteed >= until:
+        # Guarantees are rounded down, so that 1 itself is never reached.
+        if until is not None and last.guaranteed >= until - 1e-9:
             return LessonStatus.GUARANTEED
+        if tolerance >= 0.0 and abs(earned - shown) <= doubt:
+            return LessonStatus.INDISTINGUISHABLE
         if len(self.candidates(math.inf)) == 0:
             return LessonStatus.NOTHING_LEFT
         if len(self.taught) >= most:
@@ -225,7 +240,7 @@ class _Lecture:
             require(not missing, f"the teacher stopped, but {missing} must be taught")
             return False
         require(
-            _is_whole(choice.feature) and choice.feature in candidates,
+            is_whole(choice.feature) and choice.feature in candidates,
             f"the teacher chose feature {choice.feature!r}, which is not among the candidates",
         )
         self.taught.append(int(choice.feature))
@@ -284,14 +299,6 @@ class _Lecture:
         return task.relative_at_least(found.lower)
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _is_number(value: object) -> bool:
-    return _is_whole(value) or isinstance(value, (float, np.floating))
-
-
 def _check_those_involved(task: object, teacher: object, learner: object, rng: object) -> None:
     require(isinstance(task, Task), f"task must be a Task, got {type(task).__name__}")
     for role, who, methods in (
@@ -323,9 +330,13 @@ def _checked_choice(choice: Choice, n: int) -> Choice:
         scores.shape == (n,),
         f"the teacher's scores must have shape ({n},), one a feature, got {scores.shape}",
     )
+    require(
+        not np.isinf(scores).any(),
+        f"the teacher's scores must be finite, or NaN where not considered, got {scores}",
+    )
     gap = choice.gap
     require(
-        _is_number(gap) and not (gap < 0.0 or gap == math.inf),
+        is_number(gap) and not (gap < 0.0 or gap == math.inf),
         f"the teacher's gap must be a number from 0 on, or NaN, got {gap!r}",
     )
     return replace(choice, scores=frozen(scores), gap=float(gap))
@@ -339,6 +350,6 @@ def _check_required(task: Task, most: int, max_cost: float) -> None:
     )
     cost = float(task.costs[required].sum())
     require(
-        cost <= max_cost * (1.0 + 1e-12),
+        cost <= money_left(max_cost, 0.0),
         f"max_cost must allow for the required features, which cost {cost:g}, got {max_cost:g}",
     )

@@ -14,7 +14,6 @@ import numpy as np
 from ..bounds import check_limits
 from ..checks import Floats, Ints, frozen
 from ..demonstrations import Demonstration
-from ..greedy import WITHIN
 from ..race import Raced, race
 from ..risk import risk_after, teaching_risk
 from ..scorer import NOTHING
@@ -101,7 +100,7 @@ class GapGreedy:
         task, left = situation.task, situation.candidates
         if raced.single == raced.best:
             return False
-        money = situation.cost_left * (1.0 + WITHIN)
+        money = situation.money_left
         wanted = float(raced.lower[raced.single]) - raced.tie
         if task.costs[left[[raced.best, raced.single]]].sum() <= money:
             return False  # there will be money for it later

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..checks import Ints, frozen
-from ..errors import require
-from ..greedy import WITHIN, greedy_plan
-from ..subsets import TIE, Subset, SubsetStatus, best_subset
+from ..greedy import greedy_plan
+from ..subsets import TIE, Subset, SubsetStatus, best_subset, check_nodes
 from .teacher import Choice, Situation
 
 
@@ -41,7 +40,7 @@ class OptimalSubset:
     max_nodes: int = 1_000
 
     def __post_init__(self) -> None:
-        require(self.max_nodes >= 0, f"max_nodes must be 0 or more, got {self.max_nodes!r}")
+        check_nodes(self.max_nodes)
 
     def plan(self, situation: Situation) -> Subset:
         """The best set beyond what is taught, as indices into the teachable features.
@@ -97,7 +96,7 @@ class OptimalSubset:
             task.weights,
             task.teachable[pool],
             size=situation.features_left,
-            max_cost=situation.cost_left,
+            max_cost=situation.money_left,
             costs=task.costs[pool],
             required=np.flatnonzero(np.isin(pool, required)),
             max_nodes=self.max_nodes,
@@ -126,10 +125,8 @@ def _pool(situation: Situation) -> tuple[Ints, Ints]:
     """What may be taught in this round or later, and what of it must be."""
     task = situation.task
     required = np.setdiff1d(np.array(task.required, dtype=np.int64), situation.taught)
-    fit = len(required) <= situation.features_left and float(
-        task.costs[required].sum()
-    ) <= situation.cost_left * (1.0 + WITHIN)
-    if not fit:
+    cost = float(task.costs[required].sum())
+    if len(required) > situation.features_left or cost > situation.money_left:
         # The best of what is required, as far as it fits.
         return required, required[:0]
     gone = (*situation.taught, *task.forbidden)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..checks import Floats, Ints
 from ..demonstrations import Demonstration
+from ..greedy import money_left
 from ..policy import Policy
 from ..task import Task
 from ..worldview import Worldview
@@ -33,7 +34,7 @@ class Situation:
     candidates : int array, indices of those that may be chosen: neither taught nor forbidden and
         within the budget; while some are required, those alone. Never empty
     features_left : how many features may still be taught
-    cost_left : what they may cost in all; ∞ if it does not matter
+    cost_left : what they may cost in all, up to rounding, see `money_left`; ∞ if it does not matter
     mismatch : ε, up to which learners are taken to match
     fixed : whether that is so in all views and for all demonstrations; if not, they match as
         closely as the expert himself does, see `mismatch_with`
@@ -61,6 +62,12 @@ class Situation:
         """Whether gains count per cost: costs differ, and there is so much to spend."""
         costs = self.task.costs
         return math.isfinite(self.cost_left) and bool((costs != costs[0]).any())
+
+    @property
+    def money_left(self) -> float:
+        """`cost_left` with room for rounding: what is within it can be taught."""
+        spent = float(self.task.costs[list(self.taught)].sum())
+        return money_left(self.cost_left + spent, spent)
 
     @property
     def must_teach(self) -> bool:

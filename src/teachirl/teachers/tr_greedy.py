@@ -35,7 +35,7 @@ class TRGreedy:
             task.weights,
             task.teachable,
             size=situation.features_left if dear else 1,
-            max_cost=situation.cost_left if dear else None,
+            max_cost=situation.money_left if dear else None,
             costs=task.costs,
             among=candidates,
             scorer=None if dear else _scorer(situation),

@@ -7,19 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from ..bounds import WorstCaseStatus
 from ..demonstrations import Demonstration, as_demonstration
 from ..errors import InvalidInputError
 from ..learners import MinNormPoint
 from ..lessons import Lesson
 from ..policy import check_policy
+from ..polytope import worst_case
 from ..task import Task
 from ..teachers import Choice, Situation, Teacher
 from ..teaching import teach
+from ..worldview import Worldview
 from .mdp import parts_of, promise
 from .situations import RIGHT, Scene, scenes
 
 # By what share of the largest score the chosen feature's may miss the best.
 TIED = 1e-8
+# How far from any policy an exact demonstration may be, as a share of what expectations reach.
+ROUNDED = 1e-6
 SEED = 20
 
 
@@ -35,7 +40,8 @@ def check_teacher(teacher: Teacher) -> None:
     - scores [n] that are finite or NaN, and NaN for all that are no candidates. The chosen one's
       is the best of them, up to rounding, unless her attribute ``scores_decide`` is False, as that
       of a teacher who chooses by something else;
-    - if any, a demonstration that the MDP has.
+    - if any, a demonstration of the MDP, or one of its policies; not one that is said to be exact
+      and that no policy has.
 
     She must give the same answer in the same situation with a generator in the same state, whatever
     she was asked before, and leave what she is given as it is. Then she gives some lessons, with
@@ -81,7 +87,6 @@ def _check_scene(teacher: Teacher, scene: Scene) -> Choice:
     choice = _choose(teacher, scene)
     _check_feature(choice, scene)
     _check_scores(teacher, choice, scene)
-    _check_demonstration(choice, scene)
     return choice
 
 
@@ -105,7 +110,7 @@ def _choose(teacher: Teacher, scene: Scene) -> Choice:
         isinstance(choice, Choice),
         f"{scene.name}: choose must return a Choice, got {type(choice).__name__}",
     )
-    return choice
+    return replace(choice, demonstration=_checked_demonstration(choice, scene))
 
 
 def _parts(situation: Situation) -> dict[str, object]:
@@ -172,23 +177,29 @@ def _check_scores(teacher: Teacher, choice: Choice, scene: Scene) -> None:
     )
 
 
-def _check_demonstration(choice: Choice, scene: Scene) -> None:
-    shown = choice.demonstration
+def _checked_demonstration(choice: Choice, scene: Scene) -> Demonstration | None:
+    """What she shows, a policy as its demonstration."""
+    shown, task = choice.demonstration, scene.situation.task
     if shown is None:
-        return
-    promise(
-        isinstance(shown, Demonstration),
-        f"{scene.name}: demonstration must be a Demonstration or None, got {type(shown).__name__}",
-    )
-    mdp = scene.situation.task.mdp
+        return None
     try:
+        shown = as_demonstration(task.mdp, shown)
         if shown.policy is not None:
-            check_policy(mdp, shown.policy)
-        as_demonstration(mdp, shown)
+            check_policy(task.mdp, shown.policy)
     except InvalidInputError as error:
         raise AssertionError(
             f"{scene.name}: the demonstration is not of the MDP: {error}"
         ) from error
+    if shown.policy is None and shown.error == 0.0:
+        everything = Worldview(np.eye(task.mdp.n_features))
+        slack = ROUNDED * task.mdp.largest_feature / (1.0 - task.mdp.discount)
+        found = worst_case(task.mdp, everything, task.weights, shown, slack)
+        promise(
+            found.status is not WorstCaseStatus.INFEASIBLE,
+            f"{scene.name}: the demonstration must be one that some policy has, got "
+            f"{shown.expectations}",
+        )
+    return shown
 
 
 def _check_equal(one: Choice, other: Choice, message: str) -> None:
@@ -200,6 +211,8 @@ def _check_equal(one: Choice, other: Choice, message: str) -> None:
     if mine is not None and others is not None:
         same = _bits(mine.expectations) == _bits(others.expectations)
     promise(same, f"{message}, got demonstrations {mine} and {others}")
+    same = repr(one.gap) == repr(other.gap)  # NaN is NaN
+    promise(same, f"{message}, got gaps {one.gap} and {other.gap}")
 
 
 def _check_lessons(teacher: Teacher) -> None:
