@@ -45,7 +45,7 @@ class Settings:
     rows: int = 5
     teachable: int = 70
     trials: int = 100
-    gap_every: int = 5
+    gap_every: int = 10
     certified: int = 10
     certified_every: int = 5
     tolerance: float = 1e-3

@@ -38,7 +38,7 @@ class Settings:
     rows: int = 5
     teachable: int = 70
     rounds: int = 14
-    trials: int = 10
+    trials: int = 8
     seed: int = 8
 
 
