@@ -15,8 +15,12 @@ import typer
 
 from .. import __version__
 from ..errors import TeachirlError
+from .certify import certify
+from .frontier import frontier
+from .init import init
 from .reproduce import reproduce
 from .runs import runs
+from .teach import teach
 from .worlds import worlds
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -29,6 +33,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
+for decision in (init, certify, teach, frontier):
+    app.command()(decision)
 app.command()(reproduce)
 app.add_typer(runs, name="runs")
 app.command()(worlds)

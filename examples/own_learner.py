@@ -1,0 +1,86 @@
+"""A learner of your own: a class with a method `learn`, checked, and taught about driving.
+
+Run it with `python examples/own_learner.py`. It needs the extra `testing`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import teachirl as ti
+from teachirl.learners import Assignment, Learned, LearnStatus
+from teachirl.problem import read_problem
+from teachirl.testing import check_learner
+
+PROBLEM = Path(__file__).parent / "driving.toml"
+
+
+@dataclass(frozen=True)
+class Diarist:
+    """She keeps a diary of her days, and lives by all of it.
+
+    Each evening she compares the days so far with what she was shown, and lives the next day for
+    what she had too little of. The later a day, the more it counts. What she learns is the best of
+    these lives.
+
+    Parameters
+    ----------
+    tolerance : she stops at this mismatch, as a fraction of the largest expectations there can be
+    days : or after so many days
+    """
+
+    tolerance: float = 1e-3
+    days: int = 200
+
+    def learn(self, seen: ti.MDP, target: ArrayLike, start: ti.Policy | None = None) -> Learned:
+        task = Assignment(seen, target, start)  # refuses what makes no sense
+        life, lived = task.start, task.first
+        best, wish = (task.miss(lived), life), np.zeros_like(lived)
+        history: list[float] = []
+        while best[0] > self.tolerance * task.scale and len(history) < self.days:
+            wish = task.target - lived
+            day = ti.optimal_policy(seen, wish).policy
+            share = 2.0 / (len(history) + 3.0)
+            life = ti.mixture(seen, [life, day], [1.0 - share, share])
+            lived = ti.feature_expectations(seen, life)
+            history.append(task.miss(lived))
+            best = min(best, (history[-1], life), key=lambda entry: entry[0])
+        matched = best[0] <= self.tolerance * task.scale
+        status = LearnStatus.MATCHED if matched else LearnStatus.OUT_OF_STEPS
+        return task.report(best[1], wish, len(history), history, status)
+
+
+def lesson(learner: Diarist) -> ti.Lesson:
+    """What she makes of the plan of driving.toml."""
+    problem = read_problem(PROBLEM)
+    rng = np.random.default_rng(problem.seed)
+    assert problem.max_cost is not None
+    return ti.teach(
+        problem.task,
+        problem.teacher,
+        learner,
+        rng=rng,
+        max_cost=problem.max_cost,
+        until=problem.until,
+    )
+
+
+def main() -> None:
+    learner = Diarist()
+    check_learner(learner)  # silent if she keeps what learners promise
+    print(f"{learner} does what a learner must do.\n")
+    taught = lesson(learner)
+    print(taught)
+    last = taught.rounds[-1]
+    print(
+        f"\nIn the end she earns {last.performance:.3f}. Whoever matches what was shown exactly "
+        f"earns at least {last.guaranteed:.3f}; she misses it by {last.mismatch:.2g}."
+    )
+
+
+if __name__ == "__main__":
+    main()

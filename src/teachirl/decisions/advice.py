@@ -1,0 +1,327 @@
+"""What to teach, in which order, where to stop and what to demonstrate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..greedy_gap import GreedyGap
+from ..lessons import Lesson, Round
+from ..occupancies import feature_expectations
+from ..policy import Policy
+from ..problem import Problem
+from ..problem.places import Place
+from ..progress import Part, Progress
+from ..rounding import at_least, percent, percent_at_least
+from ..showing import Shown
+from ..teachers import Choice, Situation, Teacher
+from ..teaching import teach
+from .basis import (
+    SAME_GUARANTEE,
+    Difference,
+    ample,
+    differences,
+    guaranteed_with,
+    notes_on,
+    task_of,
+    why_below,
+)
+from .showing import what_to_show
+
+# Unless more was asked for, steps that add less than this to what is guaranteed are not taken.
+WORTH = 1e-3
+# Risks that differ by less are the same.
+SAME_RISK = 1e-6
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """The second-best choice of a step.
+
+    Attributes
+    ----------
+    name, price : of the feature
+    guaranteed : relative performance that would be guaranteed had it been taught instead
+    """
+
+    name: str
+    price: float
+    guaranteed: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the plan; step 0 is the learner as she is.
+
+    Attributes
+    ----------
+    feature : index into the task's teachable features; None in step 0
+    name, price : of the feature; empty and 0 in step 0
+    cost : of all features so far
+    risk : her teaching risk after the step
+    guaranteed : relative performance that is guaranteed after the step
+    performance : relative performance of the simulated learner after the step
+    mismatch : how far the simulated learner is from the demonstration, in her features
+    new_demonstration : whether another policy is demonstrated from this step on
+    alternative : what the second-best choice would have given; None if there was no other, or the
+        feature is required
+    """
+
+    feature: int | None
+    name: str
+    price: float
+    cost: float
+    risk: float
+    guaranteed: float
+    performance: float
+    mismatch: float
+    new_demonstration: bool
+    alternative: Alternative | None
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """An ordered plan, and how far to follow it.
+
+    Attributes
+    ----------
+    title : of the problem
+    teacher, learner : who plans, and who is simulated
+    steps : the first is the learner as she is
+    stop : the number of steps to take
+    reason : a sentence, why to stop there
+    wanted : the relative performance to be guaranteed; None if none was asked for
+    reached : whether it is guaranteed after `stop` steps; True if none was asked for
+    gap : how far from the best set of features that costs no more the plan may be, in teaching
+        risk; None if nothing is taught
+    nearness : a sentence, what that says
+    below : a sentence, why the simulated learner does less than is guaranteed, at the step where
+        she falls furthest below it; empty if she never does
+    policy : what to demonstrate after `stop` steps; None if it was recorded
+    demonstrate : a sentence, what to demonstrate
+    shown : Shown, the demonstration that guarantees most before anything is taught, and what it
+        gains over an optimal policy; None if the search would take too long, or episodes are shown
+    differences : how what to demonstrate differs from the optimal policy's features, if it does
+    notes : sentences on what all of this rests on, as in `Standing`
+    lesson : Lesson, with all the rounds
+    """
+
+    title: str
+    teacher: str
+    learner: str
+    steps: tuple[Step, ...]
+    stop: int
+    reason: str
+    wanted: float | None
+    reached: bool
+    gap: GreedyGap | None
+    nearness: str
+    below: str
+    policy: Policy | None
+    demonstrate: str
+    shown: Shown | None
+    differences: tuple[Difference, ...]
+    notes: tuple[str, ...]
+    lesson: Lesson
+
+
+def advise(problem: Problem, *, progress: Progress | None = None) -> Advice:
+    """What to teach, in which order, where to stop and what to demonstrate.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from teachirl.decisions import advise
+    >>> from teachirl.problem import read_problem
+    >>> text = '''
+    ... [world]
+    ... name = "chain"
+    ... [reward.weights]
+    ... "cell 1" = -1.0
+    ... "cell 5" = 1.0
+    ... [learner]
+    ... sees = ["cell 3"]
+    ... [teach]
+    ... features = "all"
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "figure_1.toml"
+    ...     _ = path.write_text(text)
+    ...     advice = advise(read_problem(path))
+    >>> [(step.name, round(step.guaranteed, 3)) for step in advice.steps[: advice.stop + 1]]
+    [('', 0.0), ('cell 1', 1.0)]
+    >>> advice.steps[1].alternative.name
+    'cell 2'
+    """
+    progress = progress or Progress()
+    task, lessons = task_of(problem), problem.lessons
+    most = len(lessons.names) - len(lessons.forbidden)
+    most = most if problem.budget is None else min(most, problem.budget)
+    planned = progress.part("plan", most)
+    compared = progress.part("second best", most, weight=0.5)
+    others = progress.part("demonstration", 1)
+    teacher = _Watched(problem.teacher, planned)
+    with (Place(problem.path) / "plan").blamed():
+        lesson = teach(
+            task,
+            teacher,
+            problem.learner,
+            rng=np.random.default_rng(problem.seed),
+            budget=problem.budget,
+            max_cost=ample(task) if problem.max_cost is None else problem.max_cost,
+            tolerance=-1.0,  # to earn enough by luck is no reason to stop
+            until=problem.until,
+            mismatch=problem.mismatch,
+        )
+    steps = [_step(problem, lesson.rounds[0], None)]
+    for each, (situation, choice) in zip(lesson.rounds[1:], teacher.seen, strict=False):
+        steps.append(_step(problem, each, _alternative(problem, situation, choice)))
+        compared.advance()
+    stop, reason, reached = _where_to_stop(problem, lesson)
+    gap = _gap(lesson, stop)
+    changes = [i for i, step in enumerate(steps[: stop + 1]) if step.new_demonstration]
+    demonstration = task.demonstration
+    if changes:
+        demonstration = teacher.seen[changes[-1] - 1][1].demonstration or demonstration
+    now, since = steps[0].guaranteed, changes[-1] if changes else None
+    shown, sentence = what_to_show(problem, demonstration, now, since)
+    others.advance()
+    policy = demonstration.policy
+    return Advice(
+        title=problem.title,
+        teacher=type(problem.teacher).__name__,
+        learner=type(problem.learner).__name__,
+        steps=tuple(steps),
+        stop=stop,
+        reason=reason,
+        wanted=problem.until,
+        reached=reached,
+        gap=gap,
+        nearness=_nearness(lesson, stop, gap),
+        below=_below(problem, lesson, teacher.seen),
+        policy=policy,
+        demonstrate=sentence,
+        shown=shown,
+        differences=()
+        if policy is None
+        else differences(
+            problem.mdp,
+            problem.weights,
+            feature_expectations(problem.mdp, task.best.policy),
+            feature_expectations(problem.mdp, policy),
+        ),
+        notes=notes_on(problem),
+        lesson=lesson,
+    )
+
+
+@dataclass
+class _Watched:
+    """A teacher, and what she chose in which situation."""
+
+    teacher: Teacher
+    part: Part
+    seen: list[tuple[Situation, Choice]] = field(default_factory=list)
+
+    def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        choice = self.teacher.choose(situation, rng)
+        self.seen.append((situation, choice))
+        self.part.advance()
+        return choice
+
+
+def _step(problem: Problem, each: Round, alternative: Alternative | None) -> Step:
+    return Step(
+        feature=each.taught,
+        name=each.name,
+        price=0.0 if each.taught is None else float(problem.lessons.costs[each.taught]),
+        cost=each.cost,
+        risk=each.risk,
+        guaranteed=float(each.guaranteed),
+        performance=each.performance,
+        mismatch=each.mismatch,
+        new_demonstration=each.shown,
+        alternative=alternative,
+    )
+
+
+def _alternative(problem: Problem, situation: Situation, choice: Choice) -> Alternative | None:
+    """By the teacher's own scores; of required features the order hardly matters, and none is."""
+    scores = np.array(choice.scores)
+    scores[choice.feature] = np.nan
+    if situation.must_teach or np.isnan(scores).all():
+        return None
+    other, lessons = int(np.nanargmax(scores)), problem.lessons
+    view = situation.view.extend(lessons.features[other])
+    shown = choice.demonstration or situation.demonstration
+    mismatch = situation.mismatch_with(view, shown)
+    guaranteed = guaranteed_with(problem, view, shown, mismatch)
+    return Alternative(lessons.names[other], float(lessons.costs[other]), float(guaranteed))
+
+
+def _where_to_stop(problem: Problem, lesson: Lesson) -> tuple[int, str, bool]:
+    """After how many steps, why, and whether what was wanted is guaranteed."""
+    task, wanted = problem.task, problem.until
+    guaranteed = np.array([each.guaranteed for each in lesson.rounds])
+    guaranteed[: len(task.required)] = -1.0  # what must be taught is taught
+    room = WORTH if wanted is None else SAME_GUARANTEE
+    stop = int(np.flatnonzero(guaranteed >= guaranteed.max() - room)[0])
+    most = percent_at_least(guaranteed[stop])
+    if wanted is None:
+        reason = f"{most} are guaranteed, and further steps add less than 0.1 %: {lesson.status}."
+        return stop, reason, True
+    enough = np.flatnonzero(guaranteed >= wanted)
+    if len(enough):
+        return int(enough[0]), f"{percent(wanted)} were asked for, and are guaranteed.", True
+    reason = f"{percent(wanted)} are not reached, {most} are the most: {lesson.status}."
+    own = task.relative(float(task.weights @ lesson.demonstration.expectations))
+    if own < wanted:
+        reason += f" What she is shown has a relative performance of {percent(own)} itself."
+    return stop, reason, False
+
+
+def _gap(lesson: Lesson, stop: int) -> GreedyGap | None:
+    """How far what is taught up to there may be from the best set that costs no more."""
+    followed = replace(lesson, rounds=lesson.rounds[: stop + 1])
+    if stop == 0:
+        return None
+    if _even(lesson):
+        return followed.gap_to_optimal()
+    return followed.gap_to_optimal(max_cost=followed.rounds[-1].cost * (1.0 + 1e-9))
+
+
+def _even(lesson: Lesson) -> bool:
+    costs = lesson.task.costs
+    return bool((costs == costs[0]).all())
+
+
+def _nearness(lesson: Lesson, stop: int, gap: GreedyGap | None) -> str:
+    if gap is None:
+        return "Nothing is taught, so that there is nothing to compare."
+    others = f"for {lesson.rounds[stop].cost:g} or less"
+    if _even(lesson):
+        others = f"of {stop} feature{'' if stop == 1 else 's'}"
+    below = at_least(gap.lower, scale=1.0) if gap.risk - gap.lower > SAME_RISK else "that"
+    return (
+        f"In teaching risk the plan ends at {gap.risk:.3f}, and no set {others} below {below}; "
+        "`teachirl frontier` compares what sets guarantee."
+    )
+
+
+def _below(problem: Problem, lesson: Lesson, seen: list[tuple[Situation, Choice]]) -> str:
+    short = [each.guaranteed - each.performance for each in lesson.rounds]
+    step = int(np.argmax(short))
+    if short[step] <= SAME_GUARANTEE:
+        return ""
+    task, each = lesson.task, lesson.rounds[step]
+    view = task.worldview.extend(task.teachable[list(lesson.taught[:step])])
+    shown = task.demonstration
+    for _, choice in seen[:step]:
+        shown = choice.demonstration or shown
+    name = type(problem.learner).__name__
+    why = why_below(problem, view, shown, name, each.performance, each.mismatch)
+    return f"At step {step}, {why}"
+
+
+__all__ = ["Advice", "Alternative", "Step", "advise"]

@@ -1,0 +1,165 @@
+"""Results to report on, put together from the library's parts."""
+
+from itertools import accumulate
+
+import numpy as np
+
+import teachirl as ti
+from teachirl.decisions import (
+    Advice,
+    Alternative,
+    Difference,
+    Frontier,
+    Guarantee,
+    Point,
+    Simulated,
+    Standing,
+    Step,
+)
+from teachirl.problem import read_problem
+
+CHAIN = """\
+title = "Which cells must she know?"
+
+[world]
+name = "chain"
+
+[reward.weights]
+"cell 1" = -2.0
+"cell 2" = -1.0
+"cell 4" = 1.0
+"cell 5" = 2.0
+
+[learner]
+sees = ["cell 3"]
+
+[teach]
+features = "all"
+"""
+
+
+def written(folder, text, name="problem.toml"):
+    """The problem that a text says, read from a file."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return read_problem(path)
+
+
+def standing_of(problem):
+    mdp, view, weights = problem.mdp, problem.worldview, problem.weights
+    shown = problem.task.demonstration
+    proved = ti.certify(mdp, view, weights, shown)
+    bounds = (proved.theorem_1, proved.width, proved.exact)
+    witness = proved.worst.witness
+    return Standing(
+        title=problem.title,
+        world=repr(mdp),
+        best=problem.task.best.upper,
+        worst=problem.task.worst.lower,
+        expert=float(weights @ shown.expectations),
+        weights=weights,
+        spread=None,
+        notes=("The weights are as the file gives them.",),
+        risk=ti.teaching_risk(view, weights),
+        relative_risk=ti.relative_risk(mdp, view, weights),
+        blind_spot=ti.blind_spot(mdp, view, weights),
+        guarantees=tuple(
+            Guarantee(
+                each.name,
+                each.least,
+                problem.task.relative_at_least(each.least),
+                each.gap,
+                each.sentence,
+                each.assumes,
+            )
+            for each in bounds
+        ),
+        guaranteed=proved.guaranteed,
+        mismatch=proved.mismatch,
+        confidence=proved.confidence,
+        demonstration=shown,
+        witness=witness,
+        differences=differences(problem, shown.expectations, ti.feature_expectations(mdp, witness)),
+        looks=("Theorem 2 promises nothing.", "Her best look is 0.3 from optimal."),
+        learners=(
+            Simulated("Projection", 0.75, 1e-7, "matched"),
+            Simulated("MaxMargin", None, None, "left out: the world is too large"),
+        ),
+        below="",
+        certificate=proved,
+    )
+
+
+def differences(problem, expert, other):
+    lost = problem.weights * (expert - other)
+    return tuple(
+        Difference(
+            problem.mdp.feature_name(i),
+            float(problem.weights[i]),
+            float(expert[i]),
+            float(other[i]),
+            float(lost[i]),
+        )
+        for i in np.argsort(-lost, kind="stable")
+        if abs(expert[i] - other[i]) > 1e-9
+    )
+
+
+def advice_of(problem, *, wanted=0.8996):
+    task = problem.task
+    names = task.names[:3]
+    costs = list(accumulate(task.costs[:3], initial=0.0))
+    guaranteed = (0.1, 0.45, 0.89999, 0.97)
+    steps = tuple(
+        Step(
+            feature=None if number == 0 else number - 1,
+            name="" if number == 0 else names[number - 1],
+            price=0.0 if number == 0 else float(task.costs[number - 1]),
+            cost=float(costs[number]),
+            risk=1.0 - 0.2 * number,
+            guaranteed=guaranteed[number],
+            performance=min(1.0, guaranteed[number] + 0.1),
+            mismatch=0.0,
+            new_demonstration=number == 2,
+            alternative=Alternative("another", 2.0, 0.33333) if number == 1 else None,
+        )
+        for number in range(len(names) + 1)
+    )
+    return Advice(
+        title=problem.title,
+        teacher="GapGreedy",
+        learner="MinNormPoint",
+        steps=steps,
+        stop=min(2, len(steps) - 1),
+        reason="What was asked for is guaranteed.",
+        wanted=wanted,
+        reached=True,
+        gap=None,
+        below="",
+        nearness="No set of this cost has a teaching risk below 0.5.",
+        policy=task.demonstration.policy,
+        demonstrate="Show the optimal policy.",
+        shown=None,
+        differences=(),
+        notes=("The learner is simulated.",),
+        lesson=None,
+    )
+
+
+def frontier_of(problem, *, wanted=0.9):
+    names = problem.task.names
+    points = (
+        Point(0.0, 0.1, 1.0, ()),
+        Point(1.0, 0.45, 0.8, names[:1]),
+        Point(3.0, 0.93339, 0.3, names[:2]),
+    )
+    return Frontier(
+        title=problem.title,
+        points=points,
+        exact=False,
+        sets=7,
+        method="Three greedy plans were followed.",
+        wanted=wanted,
+        enough=None if wanted is None else points[2],
+        notes=("Costs are as the file gives them.",),
+    )

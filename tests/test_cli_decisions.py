@@ -1,0 +1,254 @@
+"""`teachirl init`, `certify`, `teach` and `frontier`, as they are called."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from problem_files import PROBLEMS, copied
+from teachirl import cli, decisions
+from teachirl.problem import example_text, read_problem
+from teachirl.report import html
+
+COMMANDS = {"certify": "standing", "teach": "advice", "frontier": "frontier"}
+PAGE = (Path(__file__).parents[1] / "docs" / "decisions.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def teachirl(monkeypatch, capsys):
+    """Call the command in this process: its exit code, and what it printed to stdout and stderr."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["teachirl", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return call
+
+
+def fields(value):
+    """All keys of a document, at any depth."""
+    if isinstance(value, dict):
+        return set(value) | {key for each in value.values() for key in fields(each)}
+    return {key for each in value for key in fields(each)} if isinstance(value, list) else set()
+
+
+class TestInit:
+    def test_writes_the_example(self, teachirl, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        code, out, err = teachirl("init")
+        assert (code, err) == (0, "")
+        assert "teachirl certify problem.toml" in out
+        assert Path("problem.toml").read_text(encoding="utf-8") == example_text()
+        read_problem("problem.toml")
+
+    def test_leaves_what_is_there(self, teachirl, tmp_path):
+        path = tmp_path / "mine.toml"
+        path.write_text("mine")
+        code, out, err = teachirl("init", path)
+        assert (code, out) == (2, "")
+        assert err == f"teachirl: {path} is there already; name another file\n"
+        assert path.read_text() == "mine"
+
+    def test_where_nothing_can_be_written(self, teachirl, tmp_path):
+        code, out, err = teachirl("init", tmp_path / "no" / "problem.toml")
+        assert (code, out) == (2, "") and err.startswith("teachirl: ")
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestTables:
+    def test_certify(self, teachirl):
+        code, out, err = teachirl("certify", PROBLEMS / "grid.toml")
+        assert (code, err) == (0, "")
+        lines = out.splitlines()
+        assert lines[0] == "grid"
+        assert "Teaching risk 1.000; of what policies can change, 1.000." in lines
+        for name in ("Theorem 1", "width", "exact"):
+            assert any(line.startswith(name) and "0 %" in line for line in lines)
+        [cell] = [line.split() for line in lines if line.startswith("cell 0")]
+        assert cell == ["cell", "0", "1", "8.426", "0.348", "8.078"]
+        for learner in ("Projection", "LinearProgram", "Adversarial", "Benevolent"):
+            assert any(line.startswith(learner) for line in lines)
+
+    def test_certify_of_what_was_recorded(self, teachirl):
+        out = teachirl("certify", PROBLEMS / "recorded.toml")[1]
+        assert "The weights are inferred from episodes" in out
+        assert "confidence 0.9" in out
+
+    def test_teach(self, teachirl):
+        code, out, err = teachirl("teach", PROBLEMS / "grid.toml")
+        assert (code, err) == (0, "")
+        rows = [line.split() for line in out.splitlines()]
+        # 98.95 % are guaranteed, and not 99 %.
+        first = next(row for row in rows if row[:1] == ["1"])
+        assert first[:8] == ["1", "cell", "0", "1", "0.707", "98.9", "%", "99.3"]
+        assert "Stop after 2 steps." in out
+        assert "Demonstrate an optimal policy." in out
+
+    def test_frontier(self, teachirl):
+        code, out, err = teachirl("frontier", PROBLEMS / "grid.toml")
+        assert (code, err) == (0, "")
+        assert "1     98.9 %      0.707  cell 0" in out.splitlines()
+        assert "Exact: no set of features guarantees more for its cost." in out
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_the_page_shows_what_is_printed(self, teachirl, command):
+        out = teachirl(command, PROBLEMS / "grid.toml")[1]
+        shown = PAGE.split(f"$ teachirl {command} grid.toml\n")[1].split("```")[0]
+        lines = shown.removesuffix("…\n")
+        assert lines and out.startswith(lines)
+        assert out == lines or command == "certify"
+
+    def test_frontier_says_what_a_wish_costs(self, teachirl, tmp_path):
+        path = copied(tmp_path) / "grid.toml"
+        path.write_text(path.read_text() + "\n[plan]\nguarantee = 0.9\n")
+        out = teachirl("frontier", path)[1]
+        assert "90 % are wanted: that takes a cost of 1." in out.splitlines()
+
+    def test_frontier_stops_when_the_time_is_up(self, teachirl):
+        code, out, err = teachirl("frontier", PROBLEMS / "grid.toml", "--seconds", "0")
+        assert (code, err) == (0, "")
+        assert "Stopped after 0 seconds, having tried 1 of the sets of features" in out
+        assert teachirl("frontier", PROBLEMS / "grid.toml", "--seconds", "-1")[0] == 2
+
+
+class TestJson:
+    @pytest.mark.parametrize("command", COMMANDS)
+    @pytest.mark.parametrize("name", ["grid", "lake", "rewards", "recorded"])
+    def test_every_field_is_documented(self, teachirl, command, name):
+        code, out, err = teachirl(command, PROBLEMS / f"{name}.toml", "--json")
+        assert (code, err) == (0, "")
+        document = json.loads(out)
+        assert list(document) == ["version", COMMANDS[command]]
+        assert document["version"] == 1
+        section = PAGE.split(f"### `{COMMANDS[command]}`")[1].split("\n## ")[0]
+        missing = {key for key in fields(document) - {"version"} if f"`{key}`" not in section}
+        assert missing - {COMMANDS[command]} == set()
+
+    def test_is_what_the_library_finds(self, teachirl):
+        path = PROBLEMS / "grid.toml"
+        standing = json.loads(teachirl("certify", path, "--json")[1])["standing"]
+        advice = json.loads(teachirl("teach", path, "--json")[1])["advice"]
+        curve = json.loads(teachirl("frontier", path, "--json")[1])["frontier"]
+        problem = read_problem(path)
+        assert standing["guaranteed"] == decisions.assess(problem).guaranteed
+        plan = decisions.advise(problem)
+        assert [step["name"] for step in advice["steps"]] == [step.name for step in plan.steps]
+        assert advice["steps"][1]["alternative"]["name"] == plan.steps[1].alternative.name
+        points = decisions.frontier(problem).points
+        assert [point["guaranteed"] for point in curve["points"]] == [p.guaranteed for p in points]
+        assert sum(row["probability"] for row in standing["worst_policy"]) == pytest.approx(16)
+
+
+class TestOut:
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_writes_the_report(self, teachirl, tmp_path, command):
+        out = tmp_path / "deep" / "report"
+        code, text, err = teachirl(command, PROBLEMS / "grid.toml", "--out", out)
+        assert (code, err) == (0, f"teachirl: wrote {out / 'report.html'}\n")
+        assert text.startswith("grid\n")
+        assert [path.name for path in out.iterdir()] == ["report.html"]
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_the_report_says_how_things_stand(self, teachirl, tmp_path, command):
+        teachirl(command, PROBLEMS / "grid.toml", "--out", tmp_path)
+        page = (tmp_path / "report.html").read_text(encoding="utf-8")
+        assert "<h2>The learner as she is</h2>" in page
+        assert "The worst that looks the same to her" in page
+        assert ("<h2>What to teach</h2>" in page) == (command == "teach")
+        assert ("<h2>What a budget buys</h2>" in page) == (command == "frontier")
+        again = page.split("<h2>To do it again</h2>")[1]
+        assert f"<pre>\nteachirl {command} grid.toml --out report</pre>" in again
+
+    def test_a_chosen_demonstration_can_be_read_again(self, teachirl, tmp_path):
+        folder = copied(tmp_path)
+        path = folder / "grid.toml"
+        plain = path.read_text()
+        path.write_text(plain + '\n[demonstration]\nshow = "choose"\n')
+        assert teachirl("teach", path, "--out", folder)[0] == 0
+        chosen = read_problem(path).chosen
+        path.write_text(plain + '\n[demonstration]\npolicy = "demonstration.csv"\n')
+        assert (read_problem(path).shown.actions == chosen.policy.actions).all()
+
+    def test_a_file_in_its_place(self, teachirl, tmp_path):
+        path = tmp_path / "file"
+        path.write_text("mine")
+        code, out, err = teachirl("certify", PROBLEMS / "grid.toml", "--out", path)
+        assert (code, out) == (2, "") and "is a file" in err
+        assert path.read_text() == "mine"
+
+
+class TestMistakes:
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_in_the_file(self, teachirl, tmp_path, command):
+        path = tmp_path / "problem.toml"
+        path.write_text('[world]\nname = "chian"\n[learner]\nsees = []\n')
+        code, out, err = teachirl(command, path, "--out", tmp_path / "out")
+        assert (code, out) == (2, "")
+        assert err == f"teachirl: {path}, world: there is no world 'chian'; did you mean 'chain'?\n"
+        assert not (tmp_path / "out").exists()
+
+    def test_no_file(self, teachirl, tmp_path):
+        code, out, err = teachirl("certify", tmp_path / "none.toml")
+        assert (code, out) == (2, "") and err.count("\n") == 1
+
+
+class TestInterrupts:
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_end_at_once_also_where_a_search_would_go_on(
+        self, teachirl, tmp_path, monkeypatch, command
+    ):
+        def interrupted(problem, **_):
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                return
+
+        name = {"certify": "assess", "teach": "advise", "frontier": "frontier"}[command]
+        monkeypatch.setattr(decisions, name, interrupted)
+        before = signal.getsignal(signal.SIGINT)
+        result = teachirl(command, PROBLEMS / "grid.toml", "--out", tmp_path / "out")
+        assert result == (130, "", "")
+        assert not (tmp_path / "out").exists()
+        assert signal.getsignal(signal.SIGINT) is before
+
+    def test_within_a_compiled_function(self, teachirl, monkeypatch):
+        def interrupted(problem, *, progress):
+            raise SystemError("returned a result with an exception set") from SystemExit(130)
+
+        monkeypatch.setattr(decisions, "assess", interrupted)
+        assert teachirl("certify", PROBLEMS / "grid.toml") == (130, "", "")
+
+    def test_while_writing(self, teachirl, tmp_path, monkeypatch):
+        def interrupted(*_, **found):
+            signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(html, "report_page", interrupted)
+        result = teachirl("frontier", PROBLEMS / "grid.toml", "--out", tmp_path / "out")
+        assert result == (130, "", "")
+        assert not (tmp_path / "out").exists()
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("seconds", [0.0, 1.0, 2.0])
+    def test_by_a_signal(self, tmp_path, seconds):
+        path = tmp_path / "problem.toml"
+        os.mkfifo(path)
+        command = [sys.executable, "-m", "teachirl", "teach", path, "--out", tmp_path / "out"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            with path.open("w") as file:  # once it is read, the command has begun
+                file.write(example_text())
+            time.sleep(seconds)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        assert (process.returncode, out, err) == (130, b"", b"")
+        assert [each.name for each in tmp_path.iterdir()] == ["problem.toml"]

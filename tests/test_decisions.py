@@ -1,0 +1,473 @@
+"""From a problem to a decision: what is said of it is what the library finds."""
+
+import math
+import re
+from dataclasses import replace
+from importlib import import_module
+from itertools import chain, combinations
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import teachirl as ti
+from problem_files import PROBLEMS
+from teachirl.decisions import advise, assess, basis, frontier, simulations
+from teachirl.decisions.basis import differences
+from teachirl.learners import LearnStatus, Projection
+from teachirl.polytope import worst_case
+from teachirl.problem import read_problem
+from teachirl.rounding import at_most, percent_at_least
+
+CURVES = import_module("teachirl.decisions.frontier")  # the package calls its function so
+CHAIN = """
+[world]
+name = "chain"
+[reward.weights]
+"cell 1" = -2.0
+"cell 2" = -1.0
+"cell 4" = 1.0
+"cell 5" = 2.0
+[learner]
+sees = ["cell 3"]
+[teach]
+features = "all"
+"""
+# Prices differ, nothing is enough by itself, and the demonstrated policy is random.
+GRID = """
+seed = 2
+[world]
+name = "gridworld"
+size = 4
+block = 1
+slip = 0.25
+start = [{}]
+[reward.weights]
+"cell 0" = 1.0
+"cell 3" = -1.0
+"cell 9" = 0.5
+"cell 15" = 2.0
+[learner]
+sees = ["cell 5"]
+""".format(", ".join(["0.0625"] * 16))
+PRICES = {"cell 0": 2.0, "cell 3": 1.0, "cell 9": 0.5, "cell 15": 3.0, "cell 10": 0.25}
+GRID += "".join(f'[[teach.feature]]\nname = "{n}"\ncost = {c}\n' for n, c in PRICES.items())
+
+
+@pytest.fixture
+def problem(tmp_path):
+    """The problem of a text."""
+
+    def read(text, **changed):
+        path = tmp_path / "problem.toml"
+        path.write_text(text)
+        return replace(read_problem(path), **changed)
+
+    return read
+
+
+def stored(name, **changed):
+    return replace(read_problem(PROBLEMS / f"{name}.toml"), **changed)
+
+
+def guaranteed(problem, taught, mismatch=0.0):
+    """By one worst case, without anything of what is tested."""
+    task = problem.task
+    view = task.worldview.extend(task.teachable[list(taught)])
+    found = worst_case(problem.mdp, view, problem.weights, task.demonstration, mismatch)
+    return task.relative_at_least(found.lower)
+
+
+class TestStanding:
+    def test_of_the_paper_s_first_figure(self, problem):
+        found = assess(problem(CHAIN))
+        assert found.risk == 1.0
+        assert found.guaranteed == 0.0
+        # R(π*) = 3.9240 √10, and the mirrored policy looks the same to her.
+        assert found.best == pytest.approx(3.9240 * math.sqrt(10), abs=1e-3)
+        assert found.expert == pytest.approx(found.best, abs=1e-9)
+        assert found.worst == pytest.approx(-found.best, abs=1e-9)
+        assert [each.name for each in found.guarantees] == ["Theorem 1", "width", "exact"]
+        exact = found.guarantees[-1]
+        assert exact.reward == pytest.approx(-found.best, abs=1e-6)
+        assert exact.behind == pytest.approx(2 * found.best, abs=1e-6)
+        assert "'cell 5'" in found.blind_spot.sentence
+        assert len(found.looks) == 2
+
+    @pytest.mark.parametrize("name", ["lake", "grid", "road", "rewards", "recorded"])
+    def test_guarantees_and_differences_add_up(self, name):
+        problem = stored(name)
+        found = assess(problem)
+        by_name = {each.name: each for each in found.guarantees}
+        performances = [each.performance for each in found.guarantees]
+        assert performances == sorted(performances)
+        assert found.guaranteed == by_name["exact"].performance
+        for each in found.guarantees:
+            assert each.reward >= found.worst - 1e-6
+            assert each.performance == problem.task.relative_at_least(each.reward)
+        earned = found.weights @ ti.feature_expectations(problem.mdp, found.witness)
+        lost = sum(each.lost for each in found.differences)
+        assert lost == pytest.approx(found.expert - earned, abs=1e-5)
+        assert earned >= by_name["exact"].reward - 1e-9
+        costs = [each.lost for each in found.differences]
+        assert costs == sorted(costs, reverse=True)
+
+    def test_every_learner_is_named(self):
+        found = {each.name: each for each in assess(stored("grid")).learners}
+        assert list(found) == [kind.__name__ for kind in simulations.LEARNERS]
+        assert len(found) == 8
+        performance = {name: each.performance for name, each in found.items()}
+        assert performance["Adversarial"] == min(performance.values())
+        assert performance["Benevolent"] == max(performance.values())
+        assert found["MinNormPoint"].mismatch < 1e-9
+        assert found["MinNormPoint"].ended == str(LearnStatus.MATCHED)
+
+    def test_who_stops_early_may_do_less_than_is_guaranteed(self, problem):
+        learner = Projection(tolerance=0.02)
+        taught = ["cell 5", "cell 0", "cell 3", "cell 10", "cell 15"]
+        asked = problem(
+            GRID.replace('sees = ["cell 5"]', f"sees = {taught}").split("[[teach")[0],
+            learner=learner,
+        )
+        found = assess(asked)
+        hers = next(each for each in found.learners if each.name == "Projection")
+        assert hers.performance < found.guaranteed - 0.01
+        proved = guaranteed(asked, [], hers.mismatch)
+        assert proved <= hers.performance
+        assert found.below.startswith("Projection does less than is guaranteed, ")
+        assert f"by {at_most(hers.mismatch)} in her features" in found.below
+        assert f"{percent_at_least(proved)} are guaranteed." in found.below
+        assert assess(problem(GRID)).below == ""
+
+    def test_sentences_round_to_the_safe_side(self, problem):
+        found = assess(problem(GRID))
+        theorem_1, width, exact = (each.sentence for each in found.guarantees)
+        assert "mismatch" not in theorem_1 + width
+        assert theorem_1.endswith("that may cost 30.75.")
+        terms = found.certificate.theorem_1.terms
+        assert 30.74 < terms["hidden"] <= 30.75
+        least = float(exact.split()[-1].rstrip(".").replace("−", "-"))
+        assert least <= found.certificate.worst.lower <= least + 0.01
+        missed = assess(problem(GRID, mismatch=0.5)).guarantees[0].sentence
+        assert "and a mismatch of 0.5 another " in missed
+
+    def test_who_takes_too_long_is_named_with_the_reason(self, monkeypatch):
+        monkeypatch.setattr(simulations, "PROGRAM", 0)
+        monkeypatch.setattr(simulations, "WORK", 0)
+        monkeypatch.setattr(simulations, "STEPS", 1)
+        found = {each.name: each for each in assess(stored("road")).learners}
+        assert found["LinearProgram"].performance is None
+        assert found["LinearProgram"].mismatch is None
+        assert found["LinearProgram"].ended.startswith("not simulated: a linear program of ")
+        assert found["MultiplicativeWeights"].ended.startswith("stopped after 1 steps")
+
+    def test_the_file_s_own_learner_keeps_her_parameters(self, monkeypatch):
+        monkeypatch.setattr(simulations, "WORK", 0)
+        monkeypatch.setattr(simulations, "STEPS", 1)
+        problem = stored("road", learner=Projection(tolerance=1e-6, max_steps=2000))
+        found = {each.name: each for each in assess(problem).learners}
+        target = problem.worldview.matrix @ problem.task.demonstration.expectations
+        start = ti.Policy.uniform(problem.mdp)
+        learned = problem.learner.learn(problem.worldview.observe(problem.mdp), target, start)
+        assert found["Projection"].mismatch == learned.mismatch
+        assert found["Projection"].ended == str(learned.status)
+
+    def test_what_it_rests_on_is_said(self):
+        found = assess(stored("recorded"))
+        inferred, plausible, recorded = found.notes
+        assert inferred.startswith("The weights are inferred from episodes")
+        assert "teaching risk is between" in plausible
+        assert "2 recorded episodes" in recorded and "confidence 0.9" in recorded
+        assert found.confidence == 0.9
+        assert found.mismatch > 0.0
+        assert found.spread.shape == found.weights.shape
+        [residual] = assess(stored("rewards")).notes
+        assert "unexpressed" in residual
+        [mismatch] = assess(stored("grid", mismatch=0.5)).notes
+        assert "up to 0.5" in mismatch
+
+    def test_with_too_many_features_to_know_what_no_policy_can_change(self, monkeypatch):
+        known = assess(stored("road"))
+        monkeypatch.setattr(basis, "MANY", 3)
+        found = assess(stored("road"))
+        assert found.notes[0].startswith("With so many features it is not known")
+        assert found.relative_risk == pytest.approx(found.risk)
+        assert found.guaranteed == pytest.approx(known.guaranteed, abs=1e-6)
+        for each, tighter in zip(found.guarantees, known.guarantees, strict=True):
+            assert each.performance <= tighter.performance + 1e-6
+
+    def test_nobody_matches(self):
+        found = assess(stored("recorded", mismatch=0.0))
+        assert found.guaranteed == 0.0
+        assert found.witness is None
+        assert found.differences == ()
+        assert {each.performance for each in found.guarantees} == {0.0}
+        assert all(math.isfinite(each.behind) for each in found.guarantees)
+        assert found.notes[-1].startswith("No policy matches what she is shown")
+        adversarial = next(each for each in found.learners if each.name == "Adversarial")
+        assert adversarial.ended == str(LearnStatus.NEAREST)
+
+    def test_differences_leave_rounding_out(self):
+        mdp = ti.worlds.chain(4)
+        expert, weights = np.array([4.0, 3.0, 2.0, 1.0]), np.array([1.0, -1.0, 0.0, 0.0])
+        other = expert + np.array([1e-9, 1.0, 0.5, -0.75])
+        found = differences(mdp, weights, expert, other)
+        assert [(each.name, each.lost) for each in found] == [
+            ("cell 2", 1.0),
+            ("cell 4", 0.0),
+            ("cell 3", 0.0),
+        ]
+
+
+class TestAdvice:
+    @pytest.mark.parametrize("kind", [ti.learners.MaxMargin, ti.learners.MinNormPoint, Projection])
+    def test_begins_where_things_stand(self, problem, kind):
+        asked = problem(GRID, learner=kind())
+        standing, first = assess(asked), advise(asked).steps[0]
+        hers = next(each for each in standing.learners if each.name == kind.__name__)
+        assert (first.performance, first.mismatch) == (hers.performance, hers.mismatch)
+        assert first.guaranteed == pytest.approx(standing.guaranteed, abs=1e-6)
+
+    def test_prices_count_whatever_there_is_to_spend(self, problem):
+        asked = problem(GRID)
+        now = guaranteed(asked, [])
+        gains = [guaranteed(asked, [i]) - now for i in range(5)]
+        assert np.argmax(gains / asked.task.costs) != np.argmax(gains)
+        found = advise(asked)
+        assert found.steps[1].feature == np.argmax(gains / asked.task.costs)
+        assert asked.max_cost is None and "max_cost" not in found.reason
+
+    def test_one_price_for_all(self, problem):
+        text = re.sub(r"cost = .*", "cost = 2.0", GRID)
+        asked = problem(text)
+        gains = [guaranteed(asked, [i]) for i in range(5)]
+        assert advise(asked).steps[1].feature == np.argmax(gains)
+
+    def test_says_why_the_simulated_learner_does_less_than_is_guaranteed(self, problem):
+        asked = problem(GRID, learner=Projection(tolerance=0.02))
+        found = advise(asked)
+        step = max(found.steps, key=lambda step: step.guaranteed - step.performance)
+        number = found.steps.index(step)
+        taught = [each.feature for each in found.steps[1 : number + 1]]
+        proved = guaranteed(asked, taught, step.mismatch)
+        assert found.below.startswith(f"At step {number}, Projection does less than is guaranteed")
+        assert f"by {at_most(step.mismatch)} in her features" in found.below
+        assert f"{percent_at_least(proved)} are guaranteed." in found.below
+        assert proved <= step.performance < step.guaranteed
+        assert advise(problem(GRID)).below == ""
+
+    def test_stops_where_what_was_asked_for_is_guaranteed(self, problem):
+        wanted = 0.5
+        found = advise(problem(GRID, until=wanted))
+        assert found.reached and found.wanted == wanted
+        assert found.steps[found.stop].guaranteed >= wanted
+        assert all(step.guaranteed < wanted for step in found.steps[: found.stop])
+        assert found.reason == "50 % were asked for, and are guaranteed."
+
+    def test_says_why_it_is_not_reached(self, problem):
+        found = advise(problem(GRID, until=1.0, budget=1))
+        assert not found.reached
+        assert found.reason.startswith("100 % are not reached, ")
+        assert "raise budget" in found.reason
+        assert len(found.steps) == 2
+
+    def test_a_demonstration_that_earns_less_is_named_as_the_reason(self, problem):
+        demo = ti.Policy.uniform(problem(GRID).mdp)
+        found = advise(problem(GRID, until=0.99, show="policy", shown=demo))
+        assert "What she is shown has a relative performance of" in found.reason
+
+    def test_without_a_wish_it_stops_where_nothing_more_is_gained(self, problem):
+        found = advise(problem(GRID))
+        best = max(step.guaranteed for step in found.steps)
+        assert found.reached and found.wanted is None
+        assert found.steps[found.stop].guaranteed >= best - 1e-3
+        assert all(step.guaranteed < best - 1e-3 for step in found.steps[: found.stop])
+        assert "further steps add less than 0.1 %" in found.reason
+
+    @pytest.mark.parametrize("teacher", [ti.teachers.GapGreedy(), ti.teachers.TRGreedy()])
+    def test_numbers_are_those_of_single_worst_cases(self, problem, teacher):
+        asked = problem(GRID, teacher=teacher, max_cost=6.0)
+        found, names = advise(asked), asked.task.names
+        taught = []
+        for step in found.steps:
+            if step.feature is not None:
+                other = step.alternative
+                if other is not None:
+                    instead = guaranteed(asked, [*taught, names.index(other.name)])
+                    assert other.guaranteed == pytest.approx(instead, abs=1e-9)
+                    assert other.price == PRICES[other.name]
+                    assert other.name != step.name
+                taught.append(step.feature)
+                assert step.price == PRICES[step.name]
+            assert step.cost == sum(PRICES[names[feature]] for feature in taught)
+            assert step.guaranteed == pytest.approx(guaranteed(asked, taught), abs=1e-9)
+        assert found.steps[1].alternative is not None
+        assert found.steps[-1].cost <= 6.0
+
+    def test_what_must_be_taught_comes_first_and_has_no_alternative(self, problem):
+        text = GRID.replace(
+            "[[teach.feature]]",
+            '[teach]\nrequired = ["cell 10"]\nforbidden = ["cell 15"]\n[[teach.feature]]',
+            1,
+        )
+        found = advise(problem(text, until=0.0))
+        assert found.stop == 1 and found.steps[1].name == "cell 10"
+        assert found.steps[1].alternative is None
+        whole = advise(problem(text))
+        assert "cell 15" not in [step.name for step in whole.steps]
+        assert whole.stop >= 1
+
+    def test_a_budget_that_is_too_small_is_a_mistake_in_the_plan(self, problem):
+        text = (
+            GRID.replace(
+                "[[teach.feature]]", '[teach]\nrequired = ["cell 10"]\n[[teach.feature]]', 1
+            )
+            + "[plan]\nbudget = 0\n"
+        )
+        with pytest.raises(ti.FileFormatError, match=r"problem.toml, plan: budget must allow for"):
+            advise(problem(text))
+
+    def test_how_far_from_optimal(self, problem):
+        asked = problem(GRID, teacher=ti.teachers.TRGreedy(), max_cost=3.0)
+        found = advise(asked)
+        task, spent = asked.task, found.steps[found.stop].cost
+        sets = chain.from_iterable(combinations(range(5), size) for size in range(6))
+        least = min(
+            ti.teaching_risk(task.worldview.extend(task.teachable[list(each)]), task.weights)
+            for each in sets
+            if task.costs[list(each)].sum() <= spent
+        )
+        assert found.gap.lower <= least + 1e-9
+        assert found.gap.risk == pytest.approx(found.steps[found.stop].risk)
+        assert f"{found.gap.risk:.3f}" in found.nearness
+
+    def test_nothing_to_teach(self):
+        found = advise(stored("recorded"))
+        assert (found.stop, len(found.steps), found.gap) == (0, 1, None)
+
+    def test_how_much_a_chosen_demonstration_would_add(self, problem):
+        found = advise(problem(CHAIN))
+        assert found.demonstrate.startswith("Demonstrate an optimal policy. A policy chosen")
+        assert found.shown.gain > 0.0
+        assert found.differences == ()
+
+    def test_a_chosen_demonstration(self, problem):
+        asked = problem(CHAIN + '[demonstration]\nshow = "choose"\n')
+        found = advise(asked)
+        assert found.shown is asked.chosen
+        assert found.policy is asked.chosen.policy
+        assert found.demonstrate.startswith("Demonstrate a policy that was chosen for her")
+        best = ti.feature_expectations(asked.mdp, asked.task.best.policy)
+        given_up = asked.weights @ (best - asked.chosen.expectations)
+        assert sum(each.lost for each in found.differences) == pytest.approx(given_up)
+
+    def test_a_teacher_who_changes_the_demonstration(self):
+        asked = stored("lake")
+        found = advise(asked)
+        assert [step.new_demonstration for step in found.steps] == [False, True]
+        assert found.demonstrate.startswith("From step 1 on, demonstrate another policy")
+        assert found.policy is found.lesson.demonstration.policy
+        assert found.steps[1].guaranteed > guaranteed(asked, [found.steps[1].feature])
+
+
+class TestFrontier:
+    def test_is_the_best_of_all_sets(self, problem):
+        asked = problem(GRID, until=0.5)
+        found = frontier(asked)
+        assert found.exact and found.sets <= 32
+        every = [
+            (asked.task.costs[list(each)].sum(), guaranteed(asked, each))
+            for size in range(6)
+            for each in combinations(range(5), size)
+        ]
+        assert found.points[0].cost == 0.0 and found.points[0].features == ()
+        for cost, value in every:
+            reached = max(point.guaranteed for point in found.points if point.cost <= cost)
+            assert value <= reached + 2e-6
+        for point in found.points:
+            members = [asked.task.names.index(name) for name in point.features]
+            assert point.guaranteed == pytest.approx(guaranteed(asked, members), abs=1e-9)
+            assert point.cost == sum(PRICES[name] for name in point.features)
+        cheapest = min(cost for cost, value in every if value >= 0.5)
+        assert found.enough.cost == cheapest
+
+    def test_rises(self, problem, monkeypatch):
+        asked = problem(GRID)
+        exact = frontier(asked)
+        monkeypatch.setattr(CURVES, "ALL", 0)
+        greedy = frontier(asked)
+        assert not greedy.exact and greedy.method.startswith("Greedy")
+        for curve in (exact, greedy):
+            costs = [point.cost for point in curve.points]
+            values = [point.guaranteed for point in curve.points]
+            assert costs == sorted(set(costs)) and values == sorted(set(values))
+        for point in greedy.points:
+            reached = max(p.guaranteed for p in exact.points if p.cost <= point.cost + 1e-9)
+            assert point.guaranteed <= reached + 2e-6
+        assert greedy.points[-1].guaranteed >= exact.points[-1].guaranteed - 1e-3
+
+    def test_one_feature_less_is_tried_of_each_set(self, problem, monkeypatch):
+        monkeypatch.setattr(CURVES, "ALL", 0)
+        asked = problem(GRID)
+        found = frontier(asked)
+        for point in found.points:
+            for left_out in point.features:
+                rest = [asked.task.names.index(n) for n in point.features if n != left_out]
+                cost, value = asked.task.costs[rest].sum(), guaranteed(asked, rest)
+                reached = max(p.guaranteed for p in found.points if p.cost <= cost + 1e-9)
+                assert value <= reached + 2e-6
+
+    @pytest.mark.parametrize("most", [8, 0])
+    @pytest.mark.parametrize("allowed", [0, 1, 3])
+    def test_what_was_found_until_the_time_is_up_holds(self, problem, monkeypatch, most, allowed):
+        monkeypatch.setattr(CURVES, "ALL", most)
+        asked, looks = problem(GRID, until=0.99), iter(range(1000))
+
+        def ticks():
+            """A second passes each time one looks at the clock, after the first few times."""
+            return float(max(next(looks) - allowed, 0))
+
+        monkeypatch.setattr(CURVES, "time", SimpleNamespace(monotonic=ticks))
+        found = frontier(asked, seconds=1.0)
+        assert not found.exact
+        assert found.method.startswith("Stopped after 1 seconds, having tried ")
+        assert found.points[0].features == ()
+        for point in found.points:
+            members = [asked.task.names.index(name) for name in point.features]
+            assert point.guaranteed == pytest.approx(guaranteed(asked, members), abs=1e-9)
+
+    @pytest.mark.parametrize("most", [8, 0])
+    def test_without_any_time_there_is_what_must_be_taught(self, problem, monkeypatch, most):
+        monkeypatch.setattr(CURVES, "ALL", most)
+        text = GRID.replace(
+            "[[teach.feature]]", '[teach]\nrequired = ["cell 10"]\n[[teach.feature]]', 1
+        )
+        found = frontier(problem(text), seconds=0.0)
+        assert [point.features for point in found.points] == [("cell 10",)]
+        assert found.sets == 1 and not found.exact
+
+    @pytest.mark.parametrize("most", [8, 0])
+    def test_what_must_and_must_not_be_taught(self, problem, monkeypatch, most):
+        monkeypatch.setattr(CURVES, "ALL", most)
+        text = GRID.replace(
+            "[[teach.feature]]",
+            '[teach]\nrequired = ["cell 10"]\nforbidden = ["cell 15"]\n[[teach.feature]]',
+            1,
+        )
+        found = frontier(problem(text))
+        assert found.exact == (most == 8)
+        assert found.points[0].features == ("cell 10",) and found.points[0].cost == 0.25
+        assert all(point.features[0] == "cell 10" for point in found.points)
+        assert all("cell 15" not in point.features for point in found.points)
+
+    def test_of_recorded_episodes_no_set_is_taken_for_granted(self):
+        asked = stored("recorded")
+        rows = np.eye(asked.mdp.n_features)
+        lessons = replace(asked.lessons, features=rows, costs=np.ones(4), names=tuple("abcd"))
+        found = frontier(replace(asked, lessons=lessons))
+        assert found.exact and found.sets == 16
+        assert "recorded episodes" in found.notes[-1]
+
+    def test_nothing_to_teach(self, problem):
+        found = frontier(problem(CHAIN.split("[teach]")[0], until=0.5))
+        assert len(found.points) == 1 and found.enough is None

@@ -1,0 +1,207 @@
+"""The examples run, and their page says what comes out."""
+
+import re
+import runpy
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import teachirl as ti
+from teachirl import cli
+from teachirl.decisions import advise, frontier
+from teachirl.problem import read_problem
+from teachirl.testing import check_learner
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+PAGE = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"^```\n\$ (\w+) (.+)\n((?:.+\n|\n)+?)```$", PAGE, flags=re.MULTILINE)
+PROBLEMS = ("driving", "taxi", "frozen_lake", "classroom/classroom")
+
+
+@cache
+def problem(name):
+    return read_problem(EXAMPLES / f"{name}.toml")
+
+
+@cache
+def advice(name):
+    return advise(problem(name))
+
+
+def guaranteed(example, names):
+    """What is guaranteed once she sees these true features, too."""
+    view = example.worldview.extend(ti.Worldview.select(example.mdp, names).matrix)
+    task = example.task
+    worst = ti.worst_case(example.mdp, view, task.weights, task.demonstration)
+    return task.relative_at_least(worst.lower)
+
+
+def most(example, feature, names):
+    """The most of a feature that a policy can have which looks right to her with these."""
+    view = example.worldview.extend(ti.Worldview.select(example.mdp, names).matrix)
+    weights = np.zeros(example.mdp.n_features)
+    weights[example.mdp.feature_index(feature)] = -1.0
+    return -ti.worst_case(example.mdp, view, weights, example.task.demonstration).lower
+
+
+def says(text):
+    assert " ".join(text.split()) in " ".join(PAGE.split()), f"the page does not say: {text}"
+
+
+def test_the_page_shows_every_example():
+    commands = [f"{program} {arguments}" for program, arguments, _ in SHOWN]
+    for name in PROBLEMS:
+        assert f"teachirl teach examples/{name}.toml" in commands
+    for name in ("own_learner", "walkthrough"):
+        assert f"python examples/{name}.py" in commands
+    for name in ("driving", "taxi", "frozen_lake", "classroom"):
+        picture = ROOT / "docs" / "images" / f"example_{name}.png"
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        assert picture.stat().st_size < 200_000
+        assert f"(images/{picture.name})" in PAGE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("program", "arguments", "shown"), SHOWN, ids=[s[1] for s in SHOWN])
+def test_what_is_shown_is_printed(program, arguments, shown, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    if program == "python":
+        runpy.run_path(arguments, run_name="__main__")
+    else:
+        monkeypatch.setattr(sys, "argv", [program, *arguments.split()])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert stop.value.code in (None, 0)
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    # Lines that follow each other on the page follow each other in what was printed.
+    at = 0
+    for part in shown.split("…\n"):
+        lines = part.splitlines()
+        if lines:
+            places = [i for i in range(at, len(printed)) if printed[i : i + len(lines)] == lines]
+            assert places, f"not printed in this order: {part}\n" + "\n".join(printed)
+            at = places[0] + len(lines)
+
+
+def test_driving_is_planned_for_11():
+    plan = advice("driving")
+    names = [step.name for step in plan.steps[1 : plan.stop + 1]]
+    assert names == ["lane change", "braking", "ahead 1", "ahead 2"]
+    assert plan.reached and plan.steps[plan.stop].cost == 11.0
+    risks = [step.risk for step in plan.steps]
+    assert all(0.97 < risk < 0.98 for risk in risks)
+
+
+def test_driving_takes_10_and_leaves_room_for_collisions():
+    driving = problem("driving")
+    three = ["lane change", "ahead 1", "ahead 2"]
+    costs = dict(zip(driving.task.names, driving.task.costs, strict=True))
+    assert sum(costs[name] for name in three) == 10.0
+    assert guaranteed(driving, three) == pytest.approx(0.900038, abs=1e-6)
+    assert most(driving, "collision", three) == pytest.approx(0.61213, abs=1e-4)
+    assert most(driving, "collision", []) == pytest.approx(2.0047, abs=1e-4)
+    says("has 0.61 collisions, discounted; with none it is 2.0")
+
+
+def test_driving_with_a_collision_sensor():
+    driving = problem("driving")
+    assert guaranteed(driving, ["collision"]) == pytest.approx(0.957179, abs=1e-6)
+    seldom = driving.task.demonstration.expectations[driving.mdp.feature_index("collision")]
+    assert most(driving, "collision", ["collision"]) == pytest.approx(seldom, abs=1e-8)
+    says("costs 2 and guarantees 95.7 % by itself")
+
+
+def test_taxi_needs_the_seat_and_all_stands():
+    taxi = problem("taxi")
+    curve = frontier(taxi)
+    stands = [f"passenger at {colour}" for colour in ("red", "green", "yellow", "blue")]
+    assert curve.exact and curve.enough is not None
+    assert (curve.enough.cost, set(curve.enough.features)) == (
+        6.0,
+        {"passenger aboard", *stands},
+    )
+    assert max(p.guaranteed for p in curve.points if p.cost < 6.0) == pytest.approx(
+        0.389155, abs=1e-6
+    )
+    says("Four of the five guarantee 39 % at most")
+    together = [taxi.mdp.feature_index(name) for name in ("passenger aboard", *stands)]
+    steps = taxi.mdp.features[:, taxi.mdp.feature_index("step")]
+    np.testing.assert_array_equal(taxi.mdp.features[:, together].sum(axis=1), steps)
+    for clock in ("step", "delivery"):
+        assert guaranteed(taxi, [clock]) > 1.0 - 1e-6
+
+
+def test_complaints_only_keep_a_taxi_from_complaints():
+    taxi = problem("taxi")
+    found = guaranteed(taxi, ["illegal pickup", "illegal dropoff"])
+    assert found == pytest.approx(taxi.task.relative(-20.0), abs=1e-9)
+    assert found == pytest.approx(0.892282, abs=1e-6)
+    assert taxi.task.worst.value == pytest.approx(-200.0, abs=1e-6)
+    assert taxi.task.best.value == pytest.approx(1.72993, abs=1e-5)
+    says("guarantee 89.2 % for 8")
+
+
+def test_a_pedometer_tells_of_holes():
+    lake = problem("frozen_lake")
+    plan = advice("frozen_lake")
+    assert [(step.name, step.cost) for step in plan.steps] == [("", 0.0), ("step", 1.0)]
+    assert guaranteed(lake, ["step"]) > 1.0 - 1e-6
+    view = lake.worldview.extend(ti.Worldview.select(lake.mdp, ["step"]).matrix)
+    assert ti.relative_risk(lake.mdp, view, lake.weights) < 1e-9
+    assert ti.teaching_risk(view, lake.weights) == pytest.approx(np.sqrt(0.5))
+    assert guaranteed(lake, ["hole ahead"]) == pytest.approx(0.7688, abs=1e-4)
+    assert guaranteed(lake, ["holes near"]) == pytest.approx(0.8447, abs=1e-4)
+    says("A torch that shows the hole ahead (2) would guarantee 76.8 %")
+
+
+def test_the_classroom_begins_with_both_sides():
+    room = problem("classroom/classroom")
+    plan = advice("classroom/classroom")
+    assert [(step.name, step.cost) for step in plan.steps] == [
+        ("", 0.0),
+        ("both sides", 2.0),
+        ("every term", 3.0),
+    ]
+    assert plan.steps[-1].guaranteed > 1.0 - 1e-6
+    assert guaranteed(room, ["check"]) == pytest.approx(guaranteed(room, []), abs=1e-9)
+    checks = room.mdp.feature_index("check")
+    assert room.task.demonstration.expectations[checks] == 0.0
+    # What he would better show if nothing is taught: check every answer.
+    assert plan.shown is not None
+    assert room.task.relative_at_least(plan.shown.guaranteed) == pytest.approx(0.963524, abs=1e-5)
+    wrong = room.mdp.feature_index("wrong")
+    assert plan.shown.demonstration.expectations[wrong] == pytest.approx(0.0, abs=1e-12)
+    says("guarantees 96.3 %")
+
+
+def test_another_driver_is_easier_to_imitate():
+    driving = problem("driving")
+    shown = advice("driving").shown
+    assert shown is not None
+    task, does = (
+        driving.task,
+        dict(zip(driving.mdp.feature_names, shown.demonstration.expectations, strict=True)),
+    )
+    assert task.relative_at_least(shown.guaranteed) == pytest.approx(0.949797, abs=1e-5)
+    assert task.relative(shown.guaranteed) == pytest.approx(
+        task.relative(float(task.weights @ shown.demonstration.expectations)), abs=1e-6
+    )
+    assert does["braking"] == 0.0 and does["shoulder"] > 1.0 and does["collision"] > 0.05
+    says("earns 94.9 % itself")
+
+
+@pytest.mark.slow
+def test_a_learner_of_ones_own():
+    script = runpy.run_path(str(EXAMPLES / "own_learner.py"))
+    learner = script["Diarist"]()
+    check_learner(learner)
+    chain = ti.worlds.chain(5)
+    target = ti.feature_expectations(chain, ti.Policy.deterministic(chain, [1, 1, 1, 1, 0]))
+    with pytest.raises(ti.InvalidInputError):
+        learner.learn(chain, target[:3])
+    learned = learner.learn(chain, target)
+    assert learned.mismatch <= learner.tolerance * 10.0
