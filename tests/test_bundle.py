@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import teachirl as ti
-from teachirl import blocks as blocks_module
-from teachirl.blocks import Blocks
 from teachirl.bounds import WorstCaseStatus
-from teachirl.bundle import worst_case_by_bundle
 from teachirl.errors import InvalidInputError
-from teachirl.master import Master
+from teachirl.extremes import blocks as blocks_module
+from teachirl.extremes.blocks import Blocks
+from teachirl.extremes.bundle import worst_case_by_bundle
+from teachirl.extremes.master import Master
 from teachirl.testing import mdps, policies, weights, worldviews
 from teachirl.worldview import Worldview
 

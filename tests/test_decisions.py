@@ -94,6 +94,15 @@ class TestStanding:
         assert "'cell 5'" in found.blind_spot.sentence
         assert len(found.looks) == 2
 
+    def test_whether_the_expert_can_look_optimal_is_said_without_rounding(self, problem):
+        # In the one cell that she sees he does what a reward for it alone would ask for.
+        asked = problem(CHAIN.replace('sees = ["cell 3"]', 'sees = ["cell 5"]'))
+        assert assess(asked).looks[1] == (
+            "There is a reward in her features under which the demonstrated policy is optimal, up "
+            "to rounding."
+        )
+        assert "is within" in assess(problem(CHAIN)).looks[1]
+
     @pytest.mark.parametrize("name", ["lake", "grid", "road", "rewards", "recorded"])
     def test_guarantees_and_differences_add_up(self, name):
         problem = stored(name)

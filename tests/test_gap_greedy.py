@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from situations import situation
-from teachirl.contenders import Contender, Points, Present
 from teachirl.errors import InvalidInputError
-from teachirl.race import race
+from teachirl.teachers.contenders import Contender, Points, Present
 from teachirl.teachers.gap_greedy import GapGreedy
+from teachirl.teachers.race import race
 from teachirl.teachers.tr_greedy import TRGreedy
 from teachirl.testing import mdps, policies, weights, worldviews
 from teachirl.testing.teacher import check_teacher

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachirl as ti
-from teachirl.blocks import Blocks
+from teachirl.extremes.blocks import Blocks
 from teachirl.kernels.chains import without_flow
 from teachirl.learners import LearnStatus
 from teachirl.learners.hull import Hull

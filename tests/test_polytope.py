@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact_expectations
-from teachirl import bundle
+from teachirl.extremes import bundle
 from teachirl.polytope import METHODS
 from teachirl.testing import mdps, policies, weights, worldviews
 

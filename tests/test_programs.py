@@ -11,7 +11,7 @@ import exact_lp
 import teachirl as ti
 from exact import exact
 from teachirl.bounds import WorstCaseStatus, lower_bound
-from teachirl.programs import FORMS, solve_program
+from teachirl.extremes.programs import FORMS, solve_program
 from teachirl.testing import mdps, policies, weights, worldviews
 from teachirl.worldview import Worldview
 

@@ -38,10 +38,10 @@ from scipy.linalg import null_space
 from scipy.optimize import linprog
 
 from .bounds import check_units, combination_error, expectation_error
-from .bundle import worst_case_by_bundle
 from .checks import Floats, frozen
 from .demonstrations import Demonstration, as_demonstration
 from .errors import require
+from .extremes.bundle import worst_case_by_bundle
 from .indistinct import Indistinct, indistinct_directions
 from .mdp import MDP, check_is_mdp
 from .occupancies import feature_expectations

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .bounds import WorstCaseBounds, WorstCaseStatus, check_units
-from .bundle import worst_case_by_bundle
 from .checks import Floats
 from .demonstrations import Demonstration, as_demonstration, feature_diameter
 from .errors import require
+from .extremes.bundle import worst_case_by_bundle
+from .extremes.programs import FORMS, solve_program
 from .kernels import Table, rounding_of
 from .mdp import MDP, check_is_mdp
 from .occupancies import RELATIVE_ERROR, ROUNDING, feature_expectations, occupancy
 from .planning import optimal_policies, optimal_policy
 from .policy import Policy
-from .programs import FORMS, solve_program
 from .worldview import Worldview, check_worldview
 
 Method: TypeAlias = Literal["auto", "bundle", "direct", "lifted", "cone"]

@@ -85,7 +85,7 @@ def frontier(
     Parameters
     ----------
     seconds : how long to search for better sets; what is being tried by then is finished. All that
-        was found by then is proved, and what is there is said in `Frontier.method`
+        was found is proved; `Frontier.method` says whether the search was stopped
 
     Examples
     --------
@@ -134,7 +134,7 @@ def frontier(
         method = (
             f"Stopped after {seconds:g} seconds, having tried {len(tried.guaranteed)} of the sets "
             "of features: what is shown is proved, but others may guarantee more for their cost. "
-            "`--seconds` gives it longer."
+            "Raise `seconds` to go on."
         )
     points = tried.envelope()
     wanted = problem.until
@@ -248,6 +248,8 @@ def _try_plans(tried: _Tried, progress: Progress) -> int:
     own = task.relative(float(task.weights @ task.demonstration.expectations))
     for teacher in (GapGreedy(tolerance=CLOSE), TRGreedy()):
         for max_cost in budgets:
+            if tried.out_of_time():
+                return part.total
             lesson = teach(
                 task,
                 _Hurried(teacher, tried),

@@ -10,6 +10,7 @@ from ..certificates import Bound, Certificate, certify
 from ..checks import Floats
 from ..demonstrations import Demonstration
 from ..occupancies import feature_expectations
+from ..optimality import Look
 from ..policy import Policy
 from ..polytope import diameter
 from ..problem import Problem
@@ -27,6 +28,9 @@ from .basis import (
     why_below,
 )
 from .simulations import LEARNERS, Simulated, simulate
+
+# A policy that is this close to optimal, as a share of what there is to earn, is so by rounding.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -174,7 +178,7 @@ def assess(problem: Problem, *, progress: Progress | None = None) -> Standing:
         differences=()
         if witness is None
         else differences(mdp, weights, shown.expectations, feature_expectations(mdp, witness)),
-        looks=(proved.theorem_2.sentence, proved.look.sentence),
+        looks=(proved.theorem_2.sentence, _look(proved.look)),
         learners=tuple(learners),
         below=_below(problem, proved, learners),
         certificate=proved,
@@ -228,6 +232,16 @@ def _sentence(task: Task, proved: Certificate, bound: Bound) -> str:
         more = f", and a mismatch of {missed} another {blur}"
     # Where she matches exactly, what is left of it is rounding.
     return f"{said}{more if terms['ε'] > 0.0 and terms['mismatch'] > 0.0 else ''}."
+
+
+def _look(look: Look) -> str:
+    """Whether he can look optimal to her, without the digits of rounding."""
+    if look.vacuous or look.share > ROUNDING:
+        return look.sentence
+    return (
+        "There is a reward in her features under which the demonstrated policy is optimal, up to "
+        "rounding."
+    )
 
 
 def _below(problem: Problem, proved: Certificate, learners: list[Simulated]) -> str:

@@ -1,4 +1,4 @@
-"""The active-set method for the bundle's master problem; `teachirl.master` says what it solves."""
+"""The active-set method for the bundle's master problem, see `teachirl.extremes.master`."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 
 from .. import kernels
-from ..blocks import Blocks
 from ..checks import Floats, Ints
-from ..master import Master
+from ..extremes.blocks import Blocks
+from ..extremes.master import Master
 from ..occupancies import feature_expectations, policy_from_occupancy
 from ..planning import optimal_policy
 from ..policy import Policy

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from ..blocks import block_count
+from ..extremes.blocks import block_count
 from ..mdp import MDP
 from ..occupancies import DIRECT_LIMIT
 from ..policy import Policy

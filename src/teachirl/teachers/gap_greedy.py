@@ -14,10 +14,10 @@ import numpy as np
 from ..bounds import check_limits
 from ..checks import Floats, Ints, frozen
 from ..demonstrations import Demonstration
-from ..race import Raced, race
 from ..risk import risk_after, teaching_risk
 from ..scorer import NOTHING
 from ..worldview import Worldview
+from .race import Raced, race
 from .teacher import Choice, Situation
 from .tr_greedy import TRGreedy
 

@@ -20,12 +20,12 @@ from ..checks import Floats, Ints, frozen
 from ..demonstrations import Demonstration
 from ..errors import require
 from ..polytope import worst_case
-from ..race import Raced
 from ..risk import risk_after, teaching_risk
 from ..scorer import NOTHING
 from ..showing import best_demonstration
 from ..worldview import Worldview
 from .gap_greedy import least_risk, race_of
+from .race import Raced
 from .teacher import Choice, Situation
 
 Races: TypeAlias = list[tuple[Demonstration, Raced]]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .bounds import MATCHED, largest_entries
-from .checks import Floats
-from .mdp import MDP
-from .worldview import Worldview
+from ..bounds import MATCHED, largest_entries
+from ..checks import Floats
+from ..mdp import MDP
+from ..worldview import Worldview
 
 # What is left of a row by cancellation, relative to its terms, is rounding: no constraint.
 UNSEEN = 1e-12

@@ -19,13 +19,13 @@ import math
 
 import numpy as np
 
-from .blocks import Blocks, block_count
-from .bundle import MATCHED, Search, Sight
-from .checks import Floats, Ints
-from .kernels.race import meet
-from .mdp import MDP
-from .policy import Policy
-from .worldview import DEPENDENT, Worldview, unit_rows, without_span
+from ..checks import Floats, Ints
+from ..extremes.blocks import Blocks, block_count
+from ..extremes.bundle import MATCHED, Search, Sight
+from ..kernels.race import meet
+from ..mdp import MDP
+from ..policy import Policy
+from ..worldview import DEPENDENT, Worldview, unit_rows, without_span
 
 ROOM = 32  # plans, at first
 POINTS = 128  # that are kept: each new one is compared to all of them

@@ -25,8 +25,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .blocks import Blocks, block_count
-from .bounds import (
+from ..bounds import (
     WorstCaseBounds,
     WorstCaseStatus,
     check_limits,
@@ -37,15 +36,16 @@ from .bounds import (
     matching_room,
     mirrored,
 )
-from .checks import Floats, frozen
-from .errors import require
+from ..checks import Floats, frozen
+from ..errors import require
+from ..mdp import MDP
+from ..occupancies import RELATIVE_ERROR, policy_from_occupancy
+from ..occupancies import occupancy as occupancy_of
+from ..planning import Plan, optimal_policy
+from ..policy import Policy, check_policy
+from ..worldview import Worldview
+from .blocks import Blocks, block_count
 from .master import Master
-from .mdp import MDP
-from .occupancies import RELATIVE_ERROR, policy_from_occupancy
-from .occupancies import occupancy as occupancy_of
-from .planning import Plan, optimal_policy
-from .policy import Policy, check_policy
-from .worldview import Worldview
 
 # No bounds are asked to be closer than this share of ‖w‖ max‖φ‖/(1 − γ).
 ROUNDING = 1e-10
@@ -90,7 +90,7 @@ def worst_case_by_bundle(
     Examples
     --------
     >>> import teachirl as ti
-    >>> from teachirl.bundle import worst_case_by_bundle
+    >>> from teachirl.extremes.bundle import worst_case_by_bundle
     >>> from teachirl.worldview import Worldview
     >>> mdp = ti.worlds.chain(5)
     >>> right = ti.Policy.deterministic(mdp, [1, 1, 1, 1, 0])

@@ -28,18 +28,18 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bounds import WorstCaseBounds, WorstCaseStatus, check_limits, checked_case
-from .bundle import ROUNDING
-from .checks import Floats, as_floats, at, frozen
+from ..bounds import WorstCaseBounds, WorstCaseStatus, check_limits, checked_case
+from ..checks import Floats, as_floats, at, frozen
+from ..demonstrations import Demonstration, as_demonstration
+from ..errors import require
+from ..extremes.bundle import ROUNDING
+from ..mdp import MDP
+from ..occupancies import expectations_of
+from ..planning import optimal_policy, worst_policy
+from ..policy import Policy
+from ..polytope import worst_case
+from ..worldview import Worldview
 from .contenders import Contender, Present
-from .demonstrations import Demonstration, as_demonstration
-from .errors import require
-from .mdp import MDP
-from .occupancies import expectations_of
-from .planning import optimal_policy, worst_policy
-from .policy import Policy
-from .polytope import worst_case
-from .worldview import Worldview
 
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -105,7 +105,7 @@ def race(
     Examples
     --------
     >>> import numpy as np, teachirl as ti
-    >>> from teachirl.race import race
+    >>> from teachirl.teachers.race import race
     >>> mdp, weights = ti.worlds.chain(5), [-2, -1, 0, 1, 2]
     >>> view = ti.Worldview.select(mdp, ["cell 1"])
     >>> raced = race(mdp, view, weights, ti.optimal_policy(mdp, weights).policy, np.eye(5))

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import Floats, Ints
-from .kernels.master import Pool, Support, minimise, rebuild
+from ..checks import Floats, Ints
+from ..kernels.master import Pool, Support, minimise, rebuild
 
 PIVOTS = 20_000  # in one solve; it then goes on from the λ reached
 ROOM = 1024

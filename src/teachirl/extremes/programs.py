@@ -31,7 +31,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bounds import (
+from ..bounds import (
     WorstCaseBounds,
     WorstCaseStatus,
     check_limits,
@@ -41,15 +41,15 @@ from .bounds import (
     matching_room,
     mirrored,
 )
-from .checks import Floats, at, frozen
-from .errors import require
-from .mdp import MDP
-from .occupancies import expectations_of, policy_from_occupancy
-from .occupancies import occupancy as occupancy_of
-from .planning import optimal_policy, worst_policy
-from .policy import Policy
+from ..checks import Floats, at, frozen
+from ..errors import require
+from ..mdp import MDP
+from ..occupancies import expectations_of, policy_from_occupancy
+from ..occupancies import occupancy as occupancy_of
+from ..planning import optimal_policy, worst_policy
+from ..policy import Policy
+from ..worldview import Worldview
 from .program_forms import UNSEEN, Answer, Problem, solve_cone, solve_linear
-from .worldview import Worldview
 
 _TINY = float(np.finfo(float).tiny)
 # No bounds are asked to be closer than this share of ‖w‖ max‖φ‖/(1 − γ).
@@ -89,7 +89,7 @@ def solve_program(
     Examples
     --------
     >>> import teachirl as ti
-    >>> from teachirl.programs import solve_program
+    >>> from teachirl.extremes.programs import solve_program
     >>> from teachirl.worldview import Worldview
     >>> mdp = ti.worlds.chain(5)
     >>> right = ti.Policy.deterministic(mdp, [1, 1, 1, 1, 0])

@@ -19,13 +19,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
-from .checks import Floats, Ints
-from .kernels import Table
-from .kernels.blocks import add_visits, block_features, product, share_out
-from .kernels.chains import without_flow
-from .mdp import MDP
-from .occupancies import DIRECT_LIMIT, inflow_of, state_occupancy
-from .policy import Policy
+from ..checks import Floats, Ints
+from ..kernels import Table
+from ..kernels.blocks import add_visits, block_features, product, share_out
+from ..kernels.chains import without_flow
+from ..mdp import MDP
+from ..occupancies import DIRECT_LIMIT, inflow_of, state_occupancy
+from ..policy import Policy
 
 # From this many states on, threads share the work.
 LARGE = 200_000
