@@ -222,7 +222,7 @@ def _points(axis: Any, mark: Points, place: int) -> None:
     if mark.big:
         look = {"marker": "D", "s": 42, "color": COLOURS[1], "zorder": 4}
     else:
-        look = {"marker": "o", "s": 8, "color": COLOURS[0], "alpha": 0.5, "linewidths": 0}
+        look = {"marker": "o", "s": 5, "color": COLOURS[0], "alpha": 0.4, "linewidths": 0}
     axis.scatter(mark.x, mark.y, label=mark.label, **look)
 
 
