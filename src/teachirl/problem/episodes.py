@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import tempfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from ..policy import Policy
 from ..trajectories import Trajectories
 from ..trajectory_files import read_trajectories
 from .files import Folder
+from .minari import read_minari
 from .pairs import pair_numbers, state_numbers
 from .places import called_by_name
 from .tables import parquet_rows, read_table
@@ -21,7 +23,10 @@ from .worlds import SUM_TOLERANCE
 
 
 def read_episodes(folder: Folder, name: str, mdp: MDP) -> Trajectories:
-    """Episodes from JSON lines, CSV or Parquet, whose columns are those of the CSV."""
+    """Episodes from JSON lines, CSV or Parquet, whose columns are those of the CSV, or from the
+    folder of a Minari dataset."""
+    if os.path.isdir(folder.path / name):
+        return read_minari(folder, name, mdp)
     path = folder.file(name)
     if Path(name).suffix.lower() != ".parquet":
         with called_by_name(path, name):

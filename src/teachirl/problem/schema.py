@@ -81,8 +81,8 @@ class Reward(Strict):
     )
     trajectories: Text | None = Field(
         default=None,
-        description="an expert's episodes (.jsonl, .csv, .parquet), from which the weights are "
-        "inferred",
+        description="an expert's episodes (.jsonl, .csv, .parquet, or the folder of a Minari "
+        "dataset), from which the weights are inferred",
     )
     rewards: Text | None = Field(
         default=None,
@@ -175,7 +175,8 @@ class Demonstration(Strict):
         "with one action may be left out",
     )
     trajectories: Text | None = Field(
-        default=None, description="recorded episodes (.jsonl, .csv, .parquet)"
+        default=None,
+        description="recorded episodes (.jsonl, .csv, .parquet, or the folder of a Minari dataset)",
     )
     confidence: float = Field(
         default=0.95,
