@@ -96,7 +96,7 @@ class TestTables:
         code, out, err = teachirl("frontier", PROBLEMS / "grid.toml")
         assert (code, err) == (0, "")
         assert "1     98.9 %      0.707  cell 0" in out.splitlines()
-        assert "Exact: no set of features guarantees more for its cost." in out
+        assert "Exact: shown the same, no set of features guarantees more for its cost." in out
 
     @pytest.mark.parametrize("command", COMMANDS)
     def test_the_page_shows_what_is_printed(self, teachirl, command):

@@ -190,10 +190,26 @@ class TestStanding:
         assert found.confidence == 0.9
         assert found.mismatch > 0.0
         assert found.spread.shape == found.weights.shape
-        [residual] = assess(stored("rewards")).notes
-        assert "unexpressed" in residual
+        exact = stored("rewards")
+        assert assess(exact).notes == ()
+        [residual] = assess(replace(exact, reward=replace(exact.reward, residual=0.1))).notes
+        assert "leave 0.1 of the rewards" in residual and "unexpressed" in residual
         [mismatch] = assess(stored("grid", mismatch=0.5)).notes
         assert "up to 0.5" in mismatch
+
+    @pytest.mark.parametrize("given", [None, 0.0, 0.3])
+    def test_recorded_episodes_are_matched_as_closely_as_is_said(self, given):
+        """What is guaranteed is so of whoever is within the mismatch of what is shown."""
+        task = stored("recorded")
+        found = assess(replace(task, mismatch=given))
+        worst = worst_case(
+            task.mdp, task.worldview, task.weights, found.demonstration, mismatch=found.mismatch
+        )
+        exact = found.guarantees[-1]
+        if worst.status is not ti.WorstCaseStatus.INFEASIBLE:
+            assert exact.reward <= worst.upper + 1e-9
+            assert exact.reward >= worst.lower - 1e-6
+        assert given is None or found.mismatch == given
 
     def test_with_too_many_features_to_know_what_no_policy_can_change(self, monkeypatch):
         known = assess(stored("road"))
@@ -291,7 +307,18 @@ class TestAdvice:
         assert found.reached and found.wanted is None
         assert found.steps[found.stop].guaranteed >= best - 1e-3
         assert all(step.guaranteed < best - 1e-3 for step in found.steps[: found.stop])
-        assert "further steps add less than 0.1 %" in found.reason
+        more = found.stop + 1 < len(found.steps)
+        assert ("the steps after it add less than 0.1 %" in found.reason) is more
+
+    def test_a_budget_is_said_to_end_it(self, problem):
+        found = advise(problem(GRID, budget=1))
+        assert len(found.steps) == 2
+        assert "add less" not in found.reason and "raise budget" in found.reason
+
+    def test_all_can_be_asked_for(self, problem):
+        found = advise(problem(GRID, until=1.0))
+        assert found.reached and "100 % were asked for, and are guaranteed" in found.reason
+        assert frontier(problem(GRID, until=1.0)).enough is not None
 
     @pytest.mark.parametrize("teacher", [ti.teachers.GapGreedy(), ti.teachers.TRGreedy()])
     def test_numbers_are_those_of_single_worst_cases(self, problem, teacher):
@@ -480,3 +507,30 @@ class TestFrontier:
     def test_nothing_to_teach(self, problem):
         found = frontier(problem(CHAIN.split("[teach]")[0], until=0.5))
         assert len(found.points) == 1 and found.enough is None
+
+
+def test_more_features_of_recorded_episodes_may_be_matched_by_nobody(tmp_path):
+    """A coin decides where she goes, and came out otherwise than it does on average."""
+    (tmp_path / "t.csv").write_text(
+        "state,action,next_state,probability\ns,go,h,0.5\ns,go,t,0.5\n"
+        "h,good,,1\nh,bad,,1\nt,good,,1\nt,bad,,1\n"
+    )
+    (tmp_path / "f.csv").write_text(
+        "state,action,step,heads,good\ns,go,1,0,0\nh,good,1,1,1\nh,bad,1,1,0\n"
+        "t,good,1,0,1\nt,bad,1,0,0\n"
+    )
+    (tmp_path / "start.csv").write_text("state,probability\ns,1\n")
+    (tmp_path / "rec.csv").write_text(
+        "episode,step,state,action,terminated\n"
+        + "".join(f"{n},0,s,go,\n{n},1,t,good,true\n" for n in range(50))
+    )
+    (tmp_path / "coin.toml").write_text(
+        '[world]\ntransitions = "t.csv"\nfeatures = "f.csv"\nstart = "start.csv"\n'
+        "discount = 0.9\n[reward.weights]\ngood = 1.0\n[learner]\nsees = ['step']\n"
+        '[teach]\nfeatures = "all"\n[demonstration]\ntrajectories = "rec.csv"\n'
+        "[plan]\nmismatch = 0.0\n"
+    )
+    curve = frontier(read_problem(tmp_path / "coin.toml"))
+    # Nobody matches `heads`, so that with it nothing is guaranteed; with `good` alone, all is.
+    assert [point.features for point in curve.points] == [(), ("good",)]
+    assert curve.points[-1].guaranteed > 1.0 - 1e-6

@@ -117,9 +117,7 @@ class Certificate:
         lines = [f"{bound.name:<10} gap ≤ {bound.gap:.4f}" for bound in bounds]
         lines.append(f"guaranteed relative performance {self.guaranteed:.3f}")
         if self.mismatch > 0.0:
-            lines[-1] += f", if she misses the expert by {self.mismatch:.3g} at most"
-        if self.confidence < 1.0:
-            lines[-1] += f", with confidence {self.confidence:g}"
+            lines[-1] += f", if {self.width.assumes}"
         if self.worst is not None and self.worst.status is not WorstCaseStatus.OPTIMAL:
             lines.append(f"the worst case: {self.worst.status}")
         return "\n".join(lines)

@@ -58,6 +58,24 @@ def percent(value: float) -> str:
     return NOTHING if math.isnan(value) else f"{_tenths(round(1000 * value))} %"
 
 
+def asked(value: float) -> str:
+    """A share of 1 that someone asked for in percent, not rounded.
+
+    >>> asked(0.9996), asked(0.9)
+    ('99.96 %', '90 %')
+    """
+    return f"{100 * value:.10g} %"
+
+
+def money(value: float) -> str:
+    """What something costs, to the penny.
+
+    >>> money(12999.99), money(120000.0), money(0.1 + 0.2)
+    ('12999.99', '120000', '0.3')
+    """
+    return f"{value:.10g}"
+
+
 def percent_at_least(value: float) -> str:
     """The same, never more than the value: what is guaranteed does not grow by rounding.
 
@@ -82,4 +100,14 @@ def _rounded(value: float, direction: str, scale: float = 0.0) -> str:
     return f"{rounded:.{DIGITS}g}".replace("-", "−")
 
 
-__all__ = ["NOTHING", "at_least", "at_most", "number", "percent", "percent_at_least", "small"]
+__all__ = [
+    "NOTHING",
+    "asked",
+    "at_least",
+    "at_most",
+    "money",
+    "number",
+    "percent",
+    "percent_at_least",
+    "small",
+]

@@ -22,7 +22,7 @@ def frontier(file: File, out: Out = None, seconds: Seconds = 60.0, as_json: AsJs
     from ..decisions import assess
     from ..decisions import frontier as trace
     from ..decisions.documents import frontier_document
-    from ..rounding import percent, percent_at_least
+    from ..rounding import asked, money, percent_at_least
 
     with deciding(file) as (problem, progress):
         curve = trace(problem, seconds=seconds, progress=progress)
@@ -36,7 +36,7 @@ def frontier(file: File, out: Out = None, seconds: Seconds = 60.0, as_json: AsJs
     print_lines(*curve.notes)
     rows = [
         (
-            f"{point.cost:g}",
+            money(point.cost),
             percent_at_least(point.guaranteed),
             f"{point.risk:.3f}",
             ", ".join(point.features) or "(nothing)",
@@ -48,5 +48,5 @@ def frontier(file: File, out: Out = None, seconds: Seconds = 60.0, as_json: AsJs
     if curve.wanted is not None:
         found = "no set that was tried guarantees them"
         if curve.enough is not None:
-            found = f"that takes a cost of {curve.enough.cost:g}"
-        typer.echo(f"{percent(curve.wanted)} are wanted: {found}.")
+            found = f"that takes a cost of {money(curve.enough.cost)}"
+        typer.echo(f"{asked(curve.wanted)} are wanted: {found}.")

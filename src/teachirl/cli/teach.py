@@ -49,17 +49,17 @@ def teach(file: File, out: Out = None, as_json: AsJson = False) -> None:
 
 
 def _row(number: int, step: Step, stop: int) -> tuple[str, ...]:
-    from ..rounding import percent, percent_at_least
+    from ..rounding import money, percent, percent_at_least
 
     other = step.alternative
     return (
         f"{number}{' *' if number == stop else ''}",
         step.name or "(as she is)",
-        f"{step.cost:g}",
+        money(step.cost),
         f"{step.risk:.3f}",
         percent_at_least(step.guaranteed),
         percent(step.performance),
-        "" if other is None else f"{other.name} ({other.price:g})",
+        "" if other is None else f"{other.name} ({money(other.price)})",
         "" if other is None else percent_at_least(other.guaranteed),
     )
 

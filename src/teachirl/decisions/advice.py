@@ -13,11 +13,12 @@ from ..policy import Policy
 from ..problem import Problem
 from ..problem.places import Place
 from ..progress import Part, Progress
-from ..rounding import at_least, percent, percent_at_least
+from ..rounding import asked, at_least, money, percent, percent_at_least
 from ..showing import Shown
 from ..teachers import Choice, Situation, Teacher
 from ..teaching import teach
 from .basis import (
+    ROUNDED,
     SAME_GUARANTEE,
     Difference,
     ample,
@@ -254,9 +255,12 @@ def _alternative(problem: Problem, situation: Situation, choice: Choice) -> Alte
         return None
     other, lessons = int(np.nanargmax(scores)), problem.lessons
     view = situation.view.extend(lessons.features[other])
-    shown = choice.demonstration or situation.demonstration
-    mismatch = situation.mismatch_with(view, shown)
-    guaranteed = guaranteed_with(problem, view, shown, mismatch)
+    # A demonstration that was chosen for the other feature may suit this one less than the last.
+    both = filter(None, (choice.demonstration, situation.demonstration))
+    guaranteed = max(
+        guaranteed_with(problem, view, shown, situation.mismatch_with(view, shown))
+        for shown in both
+    )
     return Alternative(lessons.names[other], float(lessons.costs[other]), float(guaranteed))
 
 
@@ -268,17 +272,21 @@ def _where_to_stop(problem: Problem, lesson: Lesson) -> tuple[int, str, bool]:
     room = WORTH if wanted is None else SAME_GUARANTEE
     stop = int(np.flatnonzero(guaranteed >= guaranteed.max() - room)[0])
     most = percent_at_least(guaranteed[stop])
-    if wanted is None:
-        reason = f"{most} are guaranteed, and further steps add less than 0.1 %: {lesson.status}."
-        return stop, reason, True
-    enough = np.flatnonzero(guaranteed >= wanted)
-    if len(enough):
-        return int(enough[0]), f"{percent(wanted)} were asked for, and are guaranteed.", True
-    reason = f"{percent(wanted)} are not reached, {most} are the most: {lesson.status}."
     own = task.relative(float(task.weights @ lesson.demonstration.expectations))
-    if own < wanted:
-        reason += f" What she is shown has a relative performance of {percent(own)} itself."
-    return stop, reason, False
+    capped = f" What she is shown has a relative performance of {percent(own)} itself: no more can "
+    capped += "be guaranteed unless she is shown something else."
+    if lesson.demonstration.error > 0.0:
+        own = 1.0  # it is an estimate, and caps nothing
+    if wanted is None:
+        reason = f"{most} are guaranteed: {lesson.status}."
+        if stop + 1 < len(guaranteed):
+            reason = f"{most} are guaranteed, and the steps after it add less than 0.1 %."
+        return stop, reason + (capped if own < 1.0 - WORTH else ""), True
+    enough = np.flatnonzero(guaranteed >= wanted - ROUNDED)
+    if len(enough):
+        return int(enough[0]), f"{asked(wanted)} were asked for, and are guaranteed.", True
+    reason = f"{asked(wanted)} are not reached, {most} are the most: {lesson.status}."
+    return stop, reason + (capped if own < wanted else ""), False
 
 
 def _gap(lesson: Lesson, stop: int) -> GreedyGap | None:
@@ -299,7 +307,7 @@ def _even(lesson: Lesson) -> bool:
 def _nearness(lesson: Lesson, stop: int, gap: GreedyGap | None) -> str:
     if gap is None:
         return "Nothing is taught, so that there is nothing to compare."
-    others = f"for {lesson.rounds[stop].cost:g} or less"
+    others = f"for {money(lesson.rounds[stop].cost)} or less"
     if _even(lesson):
         others = f"of {stop} feature{'' if stop == 1 else 's'}"
     below = at_least(gap.lower, scale=1.0) if gap.risk - gap.lower > SAME_RISK else "that"

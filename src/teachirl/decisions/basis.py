@@ -15,7 +15,7 @@ from ..mdp import MDP
 from ..polytope import worst_case
 from ..problem import Problem
 from ..risk import teaching_risk
-from ..rounding import at_most, percent, percent_at_least
+from ..rounding import at_most, percent_at_least
 from ..task import Task
 from ..worldview import Worldview
 
@@ -27,6 +27,8 @@ SAME = 1e-7
 MANY = 2000
 # Guarantees that differ by less are the same: the worst case is as exact as that.
 SAME_GUARANTEE = 1e-6
+# Guarantees are rounded down by about this, so that 1 itself is never reached; as in `teach`.
+ROUNDED = 1e-9
 # How long to look for what is guaranteed to a learner who stops early: it is an aside.
 ASIDE = 5.0
 
@@ -134,16 +136,16 @@ def why_below(
     # A little more than her mismatch, which is said rounded up.
     proved = guaranteed_with(problem, view, shown, 1.001 * mismatch, ASIDE)
     return (
-        f"{name} does less than is guaranteed, {percent(performance)}, as she misses what she is "
-        f"shown by {at_most(mismatch)} in her features: of learners who miss it by that much, "
-        f"{percent_at_least(proved)} are guaranteed."
+        f"{name} does less than is guaranteed, {percent_at_least(performance)}, as she misses what "
+        f"she is shown by {at_most(mismatch)} in her features: of learners who miss it by that "
+        f"much, {percent_at_least(proved)} are guaranteed."
     )
 
 
 def notes_on(problem: Problem) -> tuple[str, ...]:
     """What a reader must know of where the numbers come from; empty if there is nothing to say."""
     notes, shown = [], problem.task.demonstration
-    if problem.reward.origin == "rewards":
+    if problem.reward.residual > 1e-9:
         notes.append(
             f"The features leave {problem.reward.residual:.2g} of the rewards, in length, "
             "unexpressed: all that follows is about the reward that they do express."
@@ -152,6 +154,12 @@ def notes_on(problem: Problem) -> tuple[str, ...]:
         notes.append(
             "With so many features it is not known which of their combinations no policy can "
             "change: risks are those of all together."
+        )
+    task = problem.task
+    if task.relative_at_least(task.best.upper) == 0.0:
+        notes.append(
+            "All policies earn the same, as far as planning can tell: there is nothing to teach, "
+            "and relative performances say nothing."
         )
     if problem.inferred is not None:
         notes.append(f"The weights are inferred from episodes: {problem.inferred.summary}")
@@ -164,12 +172,14 @@ def notes_on(problem: Problem) -> tuple[str, ...]:
         )
     if shown.error > 0.0:
         count = "" if shown.trajectories is None else f"{len(shown.trajectories)} "
+        allowed = "guarantees are for learners who match the episodes as `mismatch` says."
+        if problem.mismatch is None:
+            allowed = "all guarantees allow for that, and hold with that confidence."
         notes.append(
             f"What she is shown are {count}recorded episodes, which say what the expert does up to "
-            f"{at_most(shown.error)} (confidence {shown.confidence:g}): all guarantees allow for "
-            "that, and hold with that confidence."
+            f"{at_most(shown.error)} (confidence {shown.confidence:g}): {allowed}"
         )
-    if problem.mismatch:
+    if problem.mismatch or (problem.mismatch is not None and shown.error > 0.0):
         notes.append(
             f"Guarantees are for learners who match what they are shown up to {problem.mismatch:g} "
             "in their features."
@@ -178,6 +188,7 @@ def notes_on(problem: Problem) -> tuple[str, ...]:
 
 
 __all__ = [
+    "ROUNDED",
     "SAME_GUARANTEE",
     "Difference",
     "allowed_mismatch",

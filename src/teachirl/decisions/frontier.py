@@ -21,7 +21,15 @@ from ..risk import teaching_risk
 from ..teachers import Choice, GapGreedy, Situation, Teacher, TRGreedy
 from ..teaching import teach
 from ..worldview import Worldview
-from .basis import SAME_GUARANTEE, allowed_mismatch, ample, guaranteed_with, notes_on, task_of
+from .basis import (
+    ROUNDED,
+    SAME_GUARANTEE,
+    allowed_mismatch,
+    ample,
+    guaranteed_with,
+    notes_on,
+    task_of,
+)
 
 # Of so many candidates all sets are tried.
 ALL = 8
@@ -120,8 +128,8 @@ def frontier(
     if len(free) <= ALL:
         _try_all(tried, free, progress)
         method = (
-            f"Exact: no set of features guarantees more for its cost. There are {2 ** len(free)}; "
-            f"to know it of all, {len(tried.guaranteed)} were tried."
+            f"Exact: shown the same, no set of features guarantees more for its cost. There are "
+            f"{2 ** len(free)}; to know it of all, {len(tried.guaranteed)} were tried."
         )
     else:
         plans = _try_plans(tried, progress)
@@ -138,7 +146,7 @@ def frontier(
         )
     points = tried.envelope()
     wanted = problem.until
-    enough = [p for p in points if wanted is not None and p.guaranteed >= wanted]
+    enough = [p for p in points if wanted is not None and p.guaranteed >= wanted - ROUNDED]
     return Frontier(
         title=problem.title,
         points=points,
@@ -159,8 +167,9 @@ class _Tried:
         self.until, self.stopped = time.monotonic() + seconds, False
         self.guaranteed: dict[frozenset[int], float] = {}
         shown = self.task.demonstration
-        # With a sampled demonstration more rows are matched less closely, and more may be less.
-        self.rises = problem.mismatch is not None or shown.error == 0.0
+        # Of a sampled demonstration more rows are matched less closely, or by nobody: more may be
+        # less.
+        self.rises = shown.error == 0.0
 
     def out_of_time(self) -> bool:
         """Whether the time is up; asked only where there is more to do, which then is left."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..demonstrations import Demonstration
+from ..demonstrations import Demonstration, as_demonstration
 from ..problem import Problem
 from ..rounding import percent, percent_at_least
 from ..showing import Shown, best_demonstration
@@ -36,7 +36,9 @@ def what_to_show(
     if chosen is not None:
         if chosen.gain == 0.0:
             return chosen, "Demonstrate an optimal policy: none was found to be better."
-        plain = task.relative_at_least(chosen.guaranteed - chosen.gain)
+        optimal = as_demonstration(problem.mdp, task.best.policy)
+        mismatch = allowed_mismatch(problem, problem.worldview, optimal)
+        plain = guaranteed_with(problem, problem.worldview, optimal, mismatch)
         return chosen, (
             f"Demonstrate a policy that was chosen for her, with a relative performance of {own} "
             f"itself. Before anything is taught it guarantees {percent_at_least(now)}; an optimal "

@@ -70,7 +70,7 @@ class Standing:
     blind_spot : BlindSpot, what she confuses that matters most
     guarantees : those of Theorem 1, of the width and of the exact worst case, in this order
     guaranteed : relative performance that the best of them proves
-    mismatch : ε, how closely she is taken to match, what sampling leaves open included
+    mismatch : ε, up to which she is taken to match what she is shown, in her features
     confidence : with which all of it holds
     demonstration : what she is shown
     witness : the worst policy that she could mistake for the expert's; None if none was found
@@ -171,7 +171,7 @@ def assess(problem: Problem, *, progress: Progress | None = None) -> Standing:
             for bound in (proved.theorem_1, proved.width, proved.exact)
         ),
         guaranteed=proved.guaranteed,
-        mismatch=proved.mismatch,
+        mismatch=mismatch,
         confidence=proved.confidence,
         demonstration=shown,
         witness=witness,

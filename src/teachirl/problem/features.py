@@ -32,6 +32,13 @@ class Features:
             if name not in self.numbers
         )
 
+    def check_new(self, name: str, place: Place) -> None:
+        """Refuse a combination that is called as a true feature is."""
+        if name in self.numbers:
+            place.refuse(
+                f"expected a name of its own for a combination, got {shown(name)}, a feature's"
+            )
+
     def row(self, weights: dict[str, float], place: Place) -> Floats:
         """array [k] of weights given by name, not all zero."""
         self.check({place / name: name for name in weights})
@@ -65,6 +72,7 @@ def build_view(learner: Learner, place: Place, folder: Folder, features: Feature
     for number, combination in enumerate(learner.combination or []):
         here = place / "combination" / number
         parts.append(features.row(combination.weights, here / "weights")[None])
+        features.check_new(combination.name, here / "name")
         names.append(combination.name)
         where.append(here / "name")
     if learner.matrix is not None:
@@ -76,7 +84,8 @@ def build_view(learner: Learner, place: Place, folder: Folder, features: Feature
         names += called or [f"row {number + 1}" for number in range(first, first + len(rows))]
         where += [here] * len(rows)
     _check_distinct(names, where)
-    return Worldview(np.vstack(parts), tuple(names))
+    with place.blamed():
+        return Worldview(np.vstack(parts), tuple(names))
 
 
 def _matrix(name: str, folder: Folder, features: Features) -> tuple[Floats, list[str] | None]:
@@ -126,6 +135,7 @@ def build_lessons(
             row = features.row({each.name: 1.0}, here)
             price = float(prices[features.numbers[each.name]])
         else:
+            features.check_new(each.name, here / "name")
             row, price = features.row(each.weights, here / "weights"), 1.0
         rows.append(row)
         costs.append(price if each.cost is None else each.cost)

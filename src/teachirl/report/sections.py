@@ -15,7 +15,17 @@ from ..problem.files import Folder
 from ..problem.reading import parse
 from ..problem.schema import SavedWorld, TableWorld
 from ..provenance import package_versions
-from ..rounding import NOTHING, at_least, at_most, number, percent, percent_at_least, small
+from ..rounding import (
+    NOTHING,
+    asked,
+    at_least,
+    at_most,
+    money,
+    number,
+    percent,
+    percent_at_least,
+    small,
+)
 from .charts import differences_picture, frontier_picture, plan_picture
 from .markup import bullets, code, facts, folded, heading, paragraph, section, shown, table
 from .pictures import Picture, policy_pictures, policy_rows, reward_picture, visits_of
@@ -56,23 +66,23 @@ def in_short(standing: Standing | None, advice: Advice | None, frontier: Frontie
         last = advice.steps[advice.stop]
         names = [step.name for step in advice.steps[1 : advice.stop + 1]]
         numbers.append(("guaranteed by the plan", percent_at_least(last.guaranteed)))
-        numbers.append(("cost of the plan", number(last.cost)))
+        numbers.append(("cost of the plan", money(last.cost)))
         teach = f"Teach, in this order: {', '.join(names)}." if names else "Teach nothing."
         sentences = [teach, advice.reason, advice.demonstrate, *sentences]
     if frontier is not None and frontier.wanted is not None:
-        enough, wanted = frontier.enough, percent(frontier.wanted)
-        numbers.append((f"cheapest for {wanted}", number(enough.cost) if enough else NOTHING))
+        enough, wanted = frontier.enough, asked(frontier.wanted)
+        numbers.append((f"cheapest for {wanted}", money(enough.cost) if enough else NOTHING))
         if enough is None:
             sentences.append(f"No set of features that was tried guarantees {wanted}.")
         else:
             sentences.append(
-                f"The cheapest set found that guarantees {wanted} costs {number(enough.cost)}: "
+                f"The cheapest set found that guarantees {wanted} costs {money(enough.cost)}: "
                 f"{_set(enough)}."
             )
     elif frontier is not None:
         most = frontier.points[-1]
         numbers.append(("most that can be bought", percent_at_least(most.guaranteed)))
-        numbers.append(("for a cost of", number(most.cost)))
+        numbers.append(("for a cost of", money(most.cost)))
     return section("In short", facts(numbers), bullets(dict.fromkeys(sentences)))
 
 
@@ -86,13 +96,13 @@ def plan(problem: Problem, advice: Advice) -> str:
         other = step.alternative
         second = NOTHING
         if other is not None:
-            second = f"{other.name} for {number(other.price)}: {percent_at_least(other.guaranteed)}"
+            second = f"{other.name} for {money(other.price)}: {percent_at_least(other.guaranteed)}"
         rows.append(
             (
                 str(count),
                 name,
-                step.price,
-                step.cost,
+                money(step.price),
+                money(step.cost),
                 step.risk,
                 percent_at_least(step.guaranteed),
                 percent(step.performance),
@@ -135,7 +145,7 @@ def _demonstrated(problem: Problem, advice: Advice) -> str:
 def budget(frontier: Frontier) -> str:
     """What can be guaranteed for how much."""
     rows = [
-        (each.cost, percent_at_least(each.guaranteed), each.risk, _set(each))
+        (money(each.cost), percent_at_least(each.guaranteed), each.risk, _set(each))
         for each in frontier.points
     ]
     return section(
