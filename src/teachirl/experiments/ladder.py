@@ -101,7 +101,7 @@ def analyse(settings: Settings, results: Results) -> Findings:
 LADDER = Experiment(
     title="The ladder of certificates: Theorem 1, width, exact",
     full=Settings(),
-    quick=Settings(size=10, rows=(2, 5, 10, 15, 20, 23, 24), draws=2),
+    quick=Settings(size=10, rows=(2, 5, 10, 15, 20, 22, 23), draws=2),
     units=units,
     run=run,
     analyse=analyse,
