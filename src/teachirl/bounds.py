@@ -12,7 +12,6 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,12 +19,12 @@ from numpy.typing import ArrayLike
 from .checks import Floats, frozen
 from .errors import require
 from .mdp import MDP
-from .occupancies import RELATIVE_ERROR, ROUNDING
+from .occupancies import expectation_error
 from .planning import optimal_policy
 from .policy import Policy
+from .precision import EPS, down, length_at_most, sum_error, up
 from .worldview import Worldview, check_worldview
 
-_EPS = float(np.finfo(float).eps)
 # A witness matches if what it misses is within this share of what she can see of a policy.
 MATCHED = 1e-9
 # A product of three sizes, and its square, must neither vanish nor overflow.
@@ -135,7 +134,7 @@ def lower_bound(
     """The right hand side of (★), certified: one MDP is solved.
 
     It holds for the demonstrated policy itself, whose feature expectations may differ from
-    `expectations` by rounding, see `expectation_error`.
+    `expectations` by rounding, see `occupancies.expectation_error`.
 
     >>> import numpy as np, teachirl as ti
     >>> from teachirl.bounds import lower_bound
@@ -150,13 +149,13 @@ def lower_bound(
     q = weights - seen
     # ⟨w, μ⟩ = ⟨q, μ⟩ + ⟨Aᵀθ, μ⟩: what q and Aᵀθ miss by rounding counts once with μ, once with μ_T.
     slack = combination_error(mdp, view, theta, q, expectations)
-    slack += (k + 2) * _EPS * float(np.abs(seen) @ np.abs(expectations))
+    slack += sum_error(k, float(np.abs(seen) @ np.abs(expectations)))
     slack += expectation_error(mdp, seen)
     least = -optimal_policy(mdp, -q).upper
     shown = float(seen @ expectations)
-    allowed = mismatch * float(np.linalg.norm(theta)) if mismatch else 0.0
-    slack += (k + 8) * _EPS * (allowed + slack) + 4 * _EPS * (abs(least) + abs(shown))
-    return least + shown - allowed - slack
+    allowed = up(mismatch * length_at_most(theta)) if mismatch else 0.0
+    slack += (k + 8) * EPS * slack + 4 * EPS * (abs(least) + abs(shown) + allowed)
+    return down(least + shown - allowed - slack)
 
 
 def combination_error(
@@ -165,29 +164,16 @@ def combination_error(
     """By how much ⟨d, μ − μ_T⟩ may be off for any μ, as Aᵀθ, and `rest` [k], which is w − Aᵀθ or
     0, are rounded; d is either of them."""
     terms = np.abs(view.matrix).T @ np.abs(theta)
-    missed = _EPS * ((len(theta) + 2) * terms + np.abs(rest))
-    reach = largest_entries(mdp) / (1.0 - mdp.discount) + np.abs(expectations)
+    missed = EPS * ((len(theta) + 2) * terms + np.abs(rest))
+    reach = mdp.largest_entries / (1.0 - mdp.discount) + np.abs(expectations)
     return float(missed @ reach)
-
-
-def expectation_error(mdp: MDP, direction: Floats) -> float:
-    """How far ⟨direction, μ⟩, with the computed μ of a policy, may be from the policy's own."""
-    away = 1.0 - mdp.discount
-    # ‖x̂ − x‖₁ relative to ‖x‖₁ = 1/(1 − γ): the equations' residual, and sums of up to S terms.
-    visits = max(RELATIVE_ERROR, ROUNDING / away) + (4 * mdp.n_states + 8 / away) * _EPS
-    products = (mdp.n_states + mdp.n_features + 4) * _EPS
-    most = float(np.abs(mdp.rewards(direction)).max())
-    return (visits * most + products * float(np.abs(direction) @ largest_entries(mdp))) / away
 
 
 def matching_room(mdp: MDP) -> float:
     """What a witness may miss, as a share of what she can see of a policy: rounding only."""
-    return max(MATCHED, 64.0 * _EPS / (1.0 - mdp.discount))
+    return max(MATCHED, 64.0 * EPS / (1.0 - mdp.discount))
 
 
 def largest_entries(mdp: MDP) -> Floats:
     """max |φ_j| of each feature, [k]."""
-    features: Any = mdp.features
-    if isinstance(features, np.ndarray):
-        return np.asarray(np.abs(features).max(axis=0))
-    return np.asarray(abs(features).max(axis=0).toarray()).ravel()
+    return mdp.largest_entries

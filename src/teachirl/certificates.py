@@ -31,7 +31,6 @@ from .bounds import (
     WorstCaseBounds,
     WorstCaseStatus,
     checked_case,
-    expectation_error,
     lower_bound,
 )
 from .checks import Floats
@@ -39,10 +38,12 @@ from .demonstrations import Demonstration, as_demonstration
 from .errors import require
 from .indistinct import Indistinct, indistinct_directions
 from .mdp import MDP
-from .optimality import ROUNDED_UP, Look, best_look
+from .occupancies import expectation_error
+from .optimality import Look, best_look
 from .planning import optimal_policy, performance_at_least, worst_policy
 from .policy import Policy
 from .polytope import METHODS, Diameter, Method, diameter, worst_case
+from .precision import ROUNDED_UP, down, up
 from .risk import teaching_risk
 from .theorem_2 import LooksOptimal, looks_optimal
 from .worldview import Worldview
@@ -210,7 +211,7 @@ def certify(
         worst=worst,
         least_reward=least,
         guaranteed=case.performance(least),
-        against_expert=min([case.expert_most - least, *(bound.gap for bound in bounds)]),
+        against_expert=min([up(case.expert_most - least), *(bound.gap for bound in bounds)]),
         mismatch=case.epsilon,
         confidence=shown.confidence,
     )
@@ -231,8 +232,8 @@ class _Case:
         self.best, self.worst = optimal_policy(mdp, w), worst_policy(mdp, w)
         reward = float(w @ self.mu)
         doubt = float(np.linalg.norm(w)) * self.error * ROUNDED_UP + expectation_error(mdp, w)
-        self.expert_least = max(reward - doubt, self.worst.lower)
-        self.expert_most = min(reward + doubt, self.best.upper)
+        self.expert_least = max(down(reward - doubt), self.worst.lower)
+        self.expert_most = min(up(reward + doubt), self.best.upper)
         self.assumes = f"she matches what is shown up to {mismatch:.3g} in her view"
         if self.error > 0.0:
             self.assumes += (
@@ -275,13 +276,13 @@ def _star(case: _Case, theta: Floats) -> tuple[float, float, float]:
     least = lower_bound(mdp, view, w, case.mu, case.mismatch, theta)
     q = w - view.matrix.T @ theta
     blur = float(np.linalg.norm(theta)) * case.epsilon * ROUNDED_UP
-    gap = case.expert_most - least
+    gap = up(case.expert_most - least)
     if case.error > 0.0:
         # Of the error of μ̂ only what is along q matters twice.
         high, low = optimal_policy(mdp, q), worst_policy(mdp, q)
         shown = float(q @ case.mu) + float(np.linalg.norm(q)) * case.error * ROUNDED_UP
         rounding = expectation_error(mdp, q) + expectation_error(mdp, w)
-        gap = min(gap, min(shown + rounding, high.upper) - low.lower + blur + rounding)
+        gap = min(gap, up(min(up(shown + rounding), high.upper) - low.lower + blur + rounding))
     gap = max(gap, 0.0)
     return least, gap, max(gap - blur, 0.0)
 
@@ -313,8 +314,8 @@ def _both(case: _Case, width: Bound, size: Diameter, never: Indistinct) -> tuple
         sentence += f", and a mismatch of {case.epsilon:.3g} another {blur:.4g}"
     theorem_1 = Bound(
         "Theorem 1",
-        hidden + blur,
-        case.expert_least - (hidden + blur),
+        up(hidden + blur),
+        down(case.expert_least - up(hidden + blur)),
         _terms(
             hidden=hidden,
             mismatch=blur,
@@ -338,8 +339,8 @@ def _theorem_1(
     """‖w‖ρ · diam M and ‖w‖ε/σ, rounded up, and ρ. What the rank decision neglects is hidden."""
     risk = teaching_risk(view, w)
     length = float(np.linalg.norm(w)) * ROUNDED_UP
-    stray = view.neglected * largest / view.sigma if view.rank else 0.0
-    blur = epsilon / view.sigma if view.rank else 0.0
+    stray = view.neglected * largest / view.sigma_at_least if view.rank else 0.0
+    blur = epsilon / view.sigma_at_least if view.rank else 0.0
     return length * ((risk + 1e-9) * largest + stray), length * blur, risk
 
 
@@ -351,7 +352,7 @@ def _exact(case: _Case, found: WorstCaseBounds, looser: Bound) -> Bound:
             "of: allow for a larger mismatch."
         )
         return Bound("exact", math.inf, -math.inf, terms, case.assumes, sentence)
-    gap = min(case.expert_most - found.lower, looser.gap)
+    gap = min(up(case.expert_most - found.lower), looser.gap)
     if case.error > 0.0:
         gap = min(gap, _star(case, found.theta)[1])
     sentence = f"No policy that looks right to her earns less than {found.lower:.4g}"

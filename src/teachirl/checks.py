@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import InvalidInputError, require
+from .precision import EPS
 
 if TYPE_CHECKING:
     from .mdp import Dynamics
@@ -133,7 +134,7 @@ def checked_start(start: ArrayLike | None, n_states: int) -> Floats:
         f"start must be a distribution: its probabilities sum to {total:.12g}, not 1",
     )
     # Pairwise sums of what was rescaled before miss 1 by less than this, so that it stays as it is.
-    return frozen(array if abs(total - 1.0) <= 64 * np.finfo(float).eps else array / total)
+    return frozen(array if abs(total - 1.0) <= 64 * EPS else array / total)
 
 
 def checked_transitions(rows: sp.csr_array, dynamics: Dynamics) -> sp.csr_array:
@@ -170,9 +171,9 @@ def checked_transitions(rows: sp.csr_array, dynamics: Dynamics) -> sp.csr_array:
     )
     # Sums of n probabilities miss 1 by up to n units in the last place; more than that came
     # from a rounded table, and is rescaled so that no bound has to account for it.
-    if error[worst] > 8 * np.finfo(float).eps:
+    if error[worst] > 8 * EPS:
         lengths = np.diff(rows.indptr)
-        rounded = error > np.maximum(8, lengths) * np.finfo(float).eps
+        rounded = error > np.maximum(8, lengths) * EPS
         rows.data = rows.data / np.repeat(np.where(rounded, sums, 1.0), lengths)
     for array in (rows.data, rows.indices, rows.indptr):
         array.setflags(write=False)

@@ -54,6 +54,7 @@ from .errors import require
 from .mdp import MDP
 from .occupancies import feature_expectations
 from .policy import Policy, check_policy
+from .precision import EPS
 from .sampling import sample_trajectories
 from .trajectories import Trajectories, check_trajectories
 
@@ -283,13 +284,12 @@ def feature_diameter(mdp: MDP) -> float:
     scale = mdp.largest_feature
     if scale == 0.0:
         return 0.0
-    eps = float(np.finfo(float).eps)
     if math.prod(mdp.features.shape) <= PAIRWISE_ENTRIES:
         small = np.unique(_dense(mdp.features), axis=0)
         if len(small) <= PAIRWISE_ROWS:
             apart = small - small[0]  # exact but for one rounding, however far from 0 they are
             largest = float(np.abs(apart).max()) or 1.0
-            return largest * _pairwise_diameter(apart / largest) * (1 + 8 * eps)
+            return largest * _pairwise_diameter(apart / largest) * (1 + 8 * EPS)
     phi: Any = mdp.features / scale  # so that no square under- or overflows
     lower, upper = (_dense(side(axis=0)).ravel() for side in (phi.min, phi.max))
     mean = np.asarray(phi.mean(axis=0)).ravel()
@@ -299,7 +299,7 @@ def feature_diameter(mdp: MDP) -> float:
     squared = [4 * _squared_norms(phi, centre).max() for centre in around]
     squared += [2 * _squared_norms(phi, corner).max() for corner in (lower, upper)]
     # Rows have length 1 at most; each is rounded when it is scaled and when it is centred.
-    return scale * (math.sqrt(min(squared)) + 8 * eps)
+    return scale * (math.sqrt(min(squared)) + 8 * EPS)
 
 
 def _dense(small: Any) -> Floats:
@@ -311,7 +311,7 @@ def _pairwise_diameter(rows: Floats) -> float:
     rows = rows - rows.mean(axis=0)
     norms = np.einsum("ij,ij->i", rows, rows)
     squared = norms[:, None] + norms - 2 * (rows @ rows.T)
-    rounding = 4 * (rows.shape[1] + 4) * np.finfo(float).eps * float(norms.max())
+    rounding = 4 * (rows.shape[1] + 4) * EPS * float(norms.max())
     return math.sqrt(float(squared.max()) + rounding) if norms.any() else 0.0
 
 
@@ -329,7 +329,7 @@ def _squared_norms(phi: Any, centre: Floats | None = None) -> Floats:
     if centre is None or not centre.any():
         return squares
     total = float(centre @ centre)
-    rounding = 4 * (phi.shape[1] + 4) * np.finfo(float).eps * (squares + total)
+    rounding = 4 * (phi.shape[1] + 4) * EPS * (squares + total)
     return np.asarray(squares - 2 * (phi @ centre) + total + rounding)
 
 

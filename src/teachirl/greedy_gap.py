@@ -27,13 +27,12 @@ from .checks import Floats, checked_indices
 from .errors import require
 from .greedy import checked_budgets
 from .kernels.subsets import knapsack
+from .precision import RESIDUAL
 from .relaxations import at_most, unlike
 from .risk import teaching_risk
 from .scorer import TIE, RiskScorer
-from .subsets import best_subset, check_nodes
+from .subsets import best_subset, check_nodes, risk_at_least
 from .worldview import DEPENDENT, Worldview, unit_rows, without_span
-
-ROUNDING = 16 * float(np.finfo(float).eps)  # of risks and cosines
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +122,7 @@ def greedy_gap(
         here = _ratio(wider, rows, most)
         if here > 0.0:
             sums = _most_within((risk + risks) * (risk - risks), prices, budgets)
-            least = max(least, (1.0 - ROUNDING) * risk**2 - sums / here)
+            least = max(least, (1.0 - RESIDUAL) * risk**2 - sums / here)
         untaught = np.delete(risks, plan[:step])
         if pick is None:
             # A greedy plan uses up its budget, unless nothing would help.
@@ -139,7 +138,13 @@ def greedy_gap(
         view, weights, rows, size=size, max_cost=max_cost, costs=costs, max_nodes=max_nodes
     )
     factor = 1.0 - math.exp(-ratio) if greedy else 0.0
-    return GreedyGap(risk, ratio, factor, min(math.sqrt(least), risk), min(search.lower, risk))
+    return GreedyGap(
+        risk,
+        ratio,
+        factor,
+        risk_at_least(min(math.sqrt(least), risk), rows),
+        search.lower,
+    )
 
 
 def _ratio(view: Worldview, rows: Floats, most: int) -> float:
@@ -154,7 +159,7 @@ def _ratio(view: Worldview, rows: Floats, most: int) -> float:
     N = left @ left.T
     m = len(N)
     # To make short vectors unit vectors magnifies their rounding.
-    rounding = ROUNDING * m / float(lengths[useful].min())
+    rounding = RESIDUAL * m / float(lengths[useful].min())
     cosines = np.sort(np.abs(N - np.diag(np.diagonal(N))), axis=1)
     by_rows = 1.0 - float(cosines[:, m - min(most, m) + 1 :].sum(axis=1).max())
     least = max(float(np.linalg.eigvalsh(N)[0]), by_rows) - rounding

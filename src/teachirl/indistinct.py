@@ -28,9 +28,9 @@ from scipy.sparse.linalg import splu
 from . import kernels
 from .checks import Floats, Ints, frozen
 from .mdp import MDP
+from .precision import EPS
 from .worldview import without_span
 
-_EPS = float(np.finfo(float).eps)
 # A direction is null if |Dc| is at most this for features of size 1, or what rounding can make.
 NULL = 1e-10
 # Below this many states a factorisation is cheap whatever the graph; above, only if its entries lie
@@ -79,7 +79,7 @@ def indistinct_directions(mdp: MDP) -> Indistinct:
     world = _Reachable(mdp)
     scales = world.largest_features()
     potentials = world.potentials(scales)
-    least = max(NULL, 64 * _EPS * math.sqrt(mdp.n_pairs) / (1.0 - mdp.discount))
+    least = max(NULL, 64 * EPS * math.sqrt(mdp.n_pairs) / (1.0 - mdp.discount))
     candidates = _null_space(world.sketch(scales, potentials), 8.0 * least)
     # All pairs decide among the few directions that are left.
     potentials = potentials @ candidates.T
@@ -202,11 +202,11 @@ class _Reachable:
         swings = np.abs(potentials)
         swings = swings[self.states] + gamma * (self.transitions @ swings)
         longest = int(np.diff(self.transitions.indptr).max())
-        values += _EPS * ((k + 4) * sizes + (longest + 4) * swings + np.abs(m))
+        values += EPS * ((k + 4) * sizes + (longest + 4) * swings + np.abs(m))
         kept = values.max(axis=0) <= CLEAR * (scales @ np.abs(basis))
         spread = float(np.sqrt((values[:, kept] ** 2).sum(axis=1)).max(initial=0.0))
         sums = self.transitions @ np.ones(self.transitions.shape[1])
-        off = float(np.abs(sums - 1.0).max()) + (longest - 1) * _EPS
+        off = float(np.abs(sums - 1.0).max()) + (longest - 1) * EPS
         drift = off * float(np.linalg.norm(middle[kept]))
         return kept, (1.0 + 1e-6) * 2.0 * (spread + drift) / (1.0 - gamma)
 

@@ -350,6 +350,15 @@ class MDP:
         squares = scaled**2 if isinstance(scaled, np.ndarray) else scaled.power(2)
         return scale * math.sqrt(float(squares.sum(axis=1).max()))
 
+    @cached_property
+    def largest_entries(self) -> Floats:
+        """max |φ_j| of each feature, array [k]."""
+        sizes: Any = abs(self.features)
+        largest = sizes.max(axis=0)
+        return frozen(
+            np.asarray(largest if isinstance(largest, np.ndarray) else largest.toarray()).ravel()
+        )
+
     def feature_name(self, feature: int) -> str:
         return self.feature_names[feature] if self.feature_names else str(feature)
 

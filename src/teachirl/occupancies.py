@@ -25,10 +25,10 @@ from .kernels import Table
 from .kernels.chains import conditional, inflow
 from .mdp import MDP
 from .policy import Policy, check_policy
+from .precision import EPS, RESIDUAL
 
 # What ‖d‖₁ may be; rounding alone leaves a few eps/(1 − γ), so that no more is asked for than that.
 RELATIVE_ERROR = 1e-12
-ROUNDING = 16 * float(np.finfo(float).eps)
 # Above this many states a factorisation may fill the memory, and iterations do the work alone.
 DIRECT_LIMIT = 50_000
 
@@ -104,6 +104,28 @@ def expectations_of(mdp: MDP, occupancy: Floats) -> Floats:
     return np.asarray(mdp.features.T @ rows)
 
 
+def expectation_errors(mdp: MDP) -> Floats:
+    """How far the computed feature expectations of a policy may be from its own, array [k]."""
+    visits, products = _relative_errors(mdp)
+    return (visits + products) * mdp.largest_entries / (1.0 - mdp.discount)
+
+
+def expectation_error(mdp: MDP, direction: Floats) -> float:
+    """How far ⟨direction, μ⟩, with the computed μ [k] of a policy, may be from the policy's own."""
+    visits, products = _relative_errors(mdp)
+    most = float(np.abs(mdp.rewards(direction)).max())
+    sizes = float(np.abs(direction) @ mdp.largest_entries)
+    return (visits * most + products * sizes) / (1.0 - mdp.discount)
+
+
+def _relative_errors(mdp: MDP) -> tuple[float, float]:
+    """Of the visits, ‖x̂ − x‖₁ relative to ‖x‖₁ = 1/(1 − γ): the equations' residual, and sums of
+    up to S terms; and of products with the features and a direction."""
+    away, n = 1.0 - mdp.discount, mdp.n_states
+    visits = max(RELATIVE_ERROR, RESIDUAL / away) + (4 * n + 8 / away) * EPS
+    return visits, (n + mdp.n_features + 4) * EPS
+
+
 def policy_from_occupancy(mdp: MDP, occupancy: ArrayLike) -> Policy:
     """The stationary policy that has this occupancy; uniform in states that are never visited.
 
@@ -154,7 +176,7 @@ def mixture(mdp: MDP, policies: Sequence[Policy], shares: ArrayLike) -> Policy:
 def _solve_flow(flow: kernels.Flow, start: Floats) -> Floats:
     """y ≥ 0 with (I − γ Pᵀ) y = start: BiCGSTAB, then what is certain to work."""
     n, discount = len(start), flow.discount
-    goal = max(RELATIVE_ERROR, ROUNDING / (1.0 - discount)) * float(start.sum())
+    goal = max(RELATIVE_ERROR, RESIDUAL / (1.0 - discount)) * float(start.sum())
     y: Floats
     y, left = kernels.solve_flow(flow, start, goal)
     if left > goal and n <= DIRECT_LIMIT:

@@ -47,11 +47,9 @@ from .mdp import MDP, check_is_mdp
 from .occupancies import feature_expectations
 from .planning import Plan, optimal_policy, worst_policy
 from .policy import Policy
+from .precision import EPS, ROUNDED_UP, up
 from .worldview import Worldview, check_worldview, unit_rows
 
-_EPS = float(np.finfo(float).eps)
-# Lengths and products of them are rounded; bounds made of them are rounded up or down by this.
-ROUNDED_UP = 1.0 + 1e-9
 # Bounds this close to each other, relatively, are close enough.
 CLOSE = 1e-2
 
@@ -165,7 +163,7 @@ def best_look(
 def share_of(off: float, high: Plan, low: Plan) -> float:
     """`off` as a fraction of max R − min R, at most; 1 where all policies look alike."""
     span = high.lower - low.upper
-    return min(off / span, 1.0) if span > 0.0 else 1.0
+    return min(up(off / span), 1.0) if span > 0.0 else 1.0
 
 
 def _hidden(view: Worldview, basis: Floats, never: Indistinct) -> float:
@@ -201,7 +199,7 @@ def _suboptimality(
     doubt = expectation_error(mdp, reward) + float(np.linalg.norm(reward)) * shown.error + left_out
     doubt += combination_error(mdp, view, weights, reward, shown.expectations)
     high, low = optimal_policy(mdp, reward), worst_policy(mdp, reward)
-    off = max(high.upper - float(reward @ shown.expectations) + doubt * ROUNDED_UP, 0.0)
+    off = max(up(high.upper - float(reward @ shown.expectations) + doubt * ROUNDED_UP), 0.0)
     return off, share_of(off, high, low)
 
 
@@ -284,7 +282,7 @@ class _Search:
     def lower(self) -> float:
         """A proved lower bound on the least h(β)/‖β‖; h is never negative."""
         largest = float(np.abs(self.cuts).sum(axis=1).max())
-        rounding = 8 * (len(self.cuts) + sum(self.basis.shape)) * _EPS * largest
+        rounding = 8 * (len(self.cuts) + sum(self.basis.shape)) * EPS * largest
         bound = min(self.heap[0][0], self.upper)
         return max((bound - (self.doubt + rounding) * ROUNDED_UP) / ROUNDED_UP, 0.0)
 

@@ -27,8 +27,7 @@ from .kernels import LANES, PairReward, Reward, StateReward, Table
 from .mdp import MDP, check_is_mdp
 from .occupancies import feature_expectations
 from .policy import Policy
-
-_EPS = float(np.finfo(float).eps)
+from .precision import EPS, down, up
 
 
 class PlanStatus(enum.Enum):
@@ -248,8 +247,8 @@ def performance_at_least(mdp: MDP, weights: Floats, least: float, best: Plan, wo
     rewards = mdp.rewards(weights)
     if rewards.min() == rewards.max():
         return 1.0
-    spread = best.upper - worst.upper
-    return min(max((least - worst.upper) / spread, 0.0), 1.0) if spread > 0.0 else 0.0
+    above, spread = down(least - worst.upper), up(best.upper - worst.upper)
+    return min(max(down(above / spread), 0.0), 1.0) if spread > 0.0 and above > 0.0 else 0.0
 
 
 def _checked_tolerance(tolerance: float) -> float:
@@ -309,9 +308,9 @@ def _plan(
     )
     slack = _slack(mdp, norms, max(largest, reach))
     # The start and the rows sum to 1 up to rounding only, and l and h are weighted by their sums.
-    sums = (64.0 * _EPS + 2.0 * kernels.rounding_of(layout) / (1.0 - gamma)) * beyond
-    upper = hoped + beyond * high + sums * abs(high) + slack
-    lower = reached + beyond * low - sums * abs(low) - slack
+    sums = (64.0 * EPS + 2.0 * kernels.rounding_of(layout) / (1.0 - gamma)) * beyond
+    upper = up(hoped + beyond * high + sums * abs(high) + slack)
+    lower = down(reached + beyond * low - sums * abs(low) - slack)
     if upper - lower <= asked or least == most:
         status = PlanStatus.OPTIMAL
     else:
@@ -334,8 +333,8 @@ def _slack(mdp: MDP, norms: float, largest: float) -> float:
     """
     relative = kernels.rounding_of(mdp.dynamics.layout)
     backup_error = 2.0 * relative * largest
-    reward_error = (mdp.n_features + 1) * _EPS * norms
-    tiny = 5e-324 * (mdp.n_features + mdp.n_states + 2.0 * relative / _EPS) if norms else 0.0
+    reward_error = (mdp.n_features + 1) * EPS * norms
+    tiny = 5e-324 * (mdp.n_features + mdp.n_states + 2.0 * relative / EPS) if norms else 0.0
     return (backup_error + reward_error + tiny) / (1.0 - mdp.discount)
 
 

@@ -22,9 +22,10 @@ from .extremes.bundle import worst_case_by_bundle
 from .extremes.programs import FORMS, solve_program
 from .kernels import Table, rounding_of
 from .mdp import MDP, check_is_mdp
-from .occupancies import RELATIVE_ERROR, ROUNDING, feature_expectations, occupancy
+from .occupancies import expectation_errors, feature_expectations, occupancy
 from .planning import optimal_policies, optimal_policy
 from .policy import Policy
+from .precision import ROUNDED_UP, down, length_at_least, length_at_most, sum_error, up
 from .worldview import Worldview, check_worldview
 
 Method: TypeAlias = Literal["auto", "bundle", "direct", "lifted", "cone"]
@@ -34,8 +35,6 @@ METHODS: tuple[Method, ...] = ("auto", "bundle", *FORMS)
 SMALL = 1000
 # Beyond this many numbers the boxes around M are not computed: 2k MDP solves each.
 BOX_LIMIT = 10_000_000
-# Products of k rounded numbers miss a sum, or an orthonormal basis a right angle, by less.
-ROUNDED_UP = 1.0 + 1e-12
 
 
 def worst_case(
@@ -215,20 +214,25 @@ def diameter(mdp: MDP, *, starts: int = 8) -> Diameter:
     order = np.arange(0, k, max(1, k // starts))
     if boxes:
         widths = _widths(mdp, axes)
-        upper = min(upper, float(np.linalg.norm(widths)) * ROUNDED_UP)
+        upper = min(upper, length_at_most(widths))
         order = np.argsort(-widths, kind="stable")
     found = (_farthest(mdp, axes[start]) for start in order[:starts])
     lower, witnesses, along = max(found, key=lambda each: each[0])
     if boxes and lower > 0.0:
         aligned = np.linalg.qr(np.column_stack([along, axes]))[0].T[:k]
-        upper = min(upper, float(np.linalg.norm(_widths(mdp, aligned))) * ROUNDED_UP)
-    return Diameter(max(lower - 2.0 * _expectation_error(mdp), 0.0), upper, witnesses)
+        # ‖v‖² is at most Σ⟨u_i, v⟩²/(1 − ‖UUᵀ − I‖): the axes are orthonormal up to rounding only.
+        skew = length_at_most(aligned @ aligned.T - axes) + sum_error(k, float(k))
+        if skew < 0.5:
+            widest = length_at_most(_widths(mdp, aligned))
+            upper = min(upper, up(widest / math.sqrt(1.0 - skew)))
+    doubt = 2.0 * length_at_most(expectation_errors(mdp))
+    return Diameter(max(down(lower - doubt), 0.0), upper, witnesses)
 
 
 def _widths(mdp: MDP, directions: Floats) -> Floats:
     """Upper bounds [n] on max ⟨u, μ⟩ − min ⟨u, μ⟩ for the directions u [n, k]."""
     most = optimal_policies(mdp, np.vstack([directions, -directions])).upper
-    return np.maximum(most[: len(directions)] + most[len(directions) :], 0.0)
+    return np.maximum(np.nextafter(most[: len(directions)] + most[len(directions) :], np.inf), 0.0)
 
 
 def _farthest(mdp: MDP, direction: Floats) -> tuple[float, tuple[Policy, Policy], Floats]:
@@ -237,15 +241,8 @@ def _farthest(mdp: MDP, direction: Floats) -> tuple[float, tuple[Policy, Policy]
     while True:
         pair = (optimal_policy(mdp, direction).policy, optimal_policy(mdp, -direction).policy)
         step = feature_expectations(mdp, pair[0]) - feature_expectations(mdp, pair[1])
-        length = float(np.linalg.norm(step))
+        length = length_at_least(step)
         if found is not None and length <= found[0] * (1.0 + 1e-9):
             return found
         direction = step / length if length > 0.0 else direction
         found = (length, pair, direction)
-
-
-def _expectation_error(mdp: MDP) -> float:
-    """‖μ̂ − μ‖ of computed feature expectations, at most."""
-    away = 1.0 - mdp.discount
-    share = max(RELATIVE_ERROR, ROUNDING / away) + mdp.n_states * float(np.finfo(float).eps)
-    return math.sqrt(mdp.n_features) * mdp.largest_feature * share / away

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from .checks import Floats, Ints, as_floats, at
 from .errors import require
 from .kernels import scoring
+from .precision import EPS
 from .worldview import DEPENDENT, Worldview, check_worldview, unit_rows, without_span
 
 # Candidates tie if their risks are this close, as a share of the risk before. Rounding moves a risk
@@ -34,7 +35,7 @@ TIE = 1e-10
 # If a candidate takes more of ‖r‖² than this, the rest of r is formed and measured.
 NEARLY_ALL = 0.99
 # A risk this small is rounding: the weights are a combination of her rows.
-NOTHING = 64 * float(np.finfo(float).eps)
+NOTHING = 64 * EPS
 # From this many numbers on candidates are screened in single precision, with this relative error.
 SCREEN_FROM = 10_000_000
 SINGLE = 2.0**-24

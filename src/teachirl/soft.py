@@ -32,8 +32,8 @@ from .kernels.layouts import sparse_layout
 from .kernels.soft import soft_solve, solve_system
 from .mdp import MDP, check_is_mdp
 from .policy import Policy
+from .precision import EPS
 
-_EPS = float(np.finfo(float).eps)
 # Newton's method needs a handful of rounds, or some more where the policy is nearly deterministic.
 ROUNDS = 500
 # Directions in which advantages are smaller than this, relative to others, are rounding.
@@ -171,7 +171,7 @@ class SoftModel:
         shift = middle / (1.0 - gamma) + beyond * 0.5 * (low + high)
         values = backed_up + shift
         largest += float(np.abs(r).max()) + abs(middle)
-        rounded = (len(theta) + 1) * _EPS * float(np.abs(theta) @ self.largest)
+        rounded = (len(theta) + 1) * EPS * float(np.abs(theta) @ self.largest)
         rounded += 2.0 * self.rounding * largest / (1.0 - gamma)
         error = beyond * 0.5 * (high - low) + rounded
         return SoftPoint(theta, values, float(mdp.start @ values), error, chances)
@@ -194,7 +194,7 @@ class SoftModel:
         """y [S] with (I − γ P_πᵀ) y = source; by default the start, and y how often π is where."""
         gamma = self.mdp.discount
         b = np.array(self.mdp.start if source is None else source)
-        goal = max(1e-13, 16.0 * _EPS / (1.0 - gamma)) * float(np.abs(b).sum())
+        goal = max(1e-13, 16.0 * EPS / (1.0 - gamma)) * float(np.abs(b).sum())
         y: Floats = solve_system(self.backward(chances), b, b / (1.0 - gamma), goal)
         return np.maximum(y, 0.0) if source is None else y
 

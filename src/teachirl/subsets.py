@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from .checks import Floats, Ints, checked_indices
 from .errors import require
 from .greedy import checked_budgets, greedy_plan, is_whole
+from .precision import RESIDUAL, down
 from .relaxations import Open, at_most, unlike
 from .risk import teaching_risk
 from .scorer import NOTHING, unit_weights
@@ -129,10 +130,15 @@ def best_subset(
         search.run(plan.chosen, max_nodes)
     added = free[search.places[list(search.best)]]
     risk = min(teaching_risk(wider.extend(rows[added]), weights), before)
-    lower = min(math.sqrt(max(before**2 - search.bound, 0.0)), risk)
+    lower = risk_at_least(min(math.sqrt(max(before**2 - search.bound, 0.0)), risk), rows)
     chosen = _in_order(view, weights, rows, np.concatenate([must, added]))
     status = SubsetStatus.OUT_OF_NODES if search.stopped else SubsetStatus.OPTIMAL
     return Subset(chosen, risk, lower, risk - lower, search.nodes, status)
+
+
+def risk_at_least(risk: float, candidates: Floats) -> float:
+    """A computed risk, once some of the candidates [n, k] are taught, rounded down."""
+    return max(down(risk - sum(candidates.shape) * RESIDUAL), 0.0)
 
 
 def check_nodes(max_nodes: int) -> None:

@@ -16,12 +16,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from .bounds import combination_error, expectation_error
+from .bounds import combination_error
 from .checks import Floats, frozen
 from .demonstrations import Demonstration
 from .mdp import MDP
-from .optimality import ROUNDED_UP, share_of
+from .occupancies import expectation_error
+from .optimality import share_of
 from .planning import optimal_policy, worst_policy
+from .precision import ROUNDED_UP, up
 from .risk import teaching_risk
 from .worldview import Worldview
 
@@ -79,9 +81,9 @@ def looks_optimal(
     rounding = expectation_error(mdp, seen)
     rounding += combination_error(mdp, view, weights, np.zeros_like(w), mu)
     doubt = rounding + float(np.linalg.norm(seen)) * shown.error
-    off = max(high.upper - float(seen @ mu) + doubt * ROUNDED_UP, 0.0)
+    off = max(up(high.upper - float(seen @ mu) + doubt * ROUNDED_UP), 0.0)
     bound = diameter * view.norm * risk / visible * ROUNDED_UP
-    bound += rounding + (high.upper - high.lower)
+    bound = up(bound + rounding + (high.upper - high.lower))
     share = share_of(off, high, low)
     sentence = (
         f"Under the reward of hers that resembles the true one most, the demonstrated policy looks "

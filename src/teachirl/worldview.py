@@ -22,6 +22,7 @@ from scipy.linalg.lapack import dgejsv
 from .checks import Floats, Names, as_floats, at, checked_names, frozen
 from .errors import require
 from .mdp import MDP, check_is_mdp
+from .precision import EPS
 
 # A vector is dependent on others if at most this share of it sticks out of their span. Rounding
 # leaves a few eps of a truly dependent one, so this leaves room for rows that were themselves
@@ -229,6 +230,14 @@ class Worldview:
         return least_singular_value(self.matrix @ self.basis.T)
 
     @cached_property
+    def sigma_at_least(self) -> float:
+        """σ(A), rounded down: it is divided by."""
+        # Jacobi's method is right up to rounding, magnified by how nearly dependent the rows are.
+        even = least_singular_value(unit_rows(self.matrix) @ self.basis.T)
+        share = 16.0 * (self.n_rows + self.n_features) * EPS / even
+        return self.sigma * max(1.0 - share, 0.5)
+
+    @cached_property
     def neglected(self) -> float:
         """At least ‖A − AQᵀQ‖: what of A is not in the basis, by rounding or because a row that
         sticks out by less than `DEPENDENT` counts as dependent."""
@@ -236,7 +245,7 @@ class Worldview:
         scale = float(np.abs(self.matrix).max(initial=0.0))
         if scale == 0.0:
             return 0.0
-        rounding = (self.n_features + self.rank) * np.finfo(float).eps
+        rounding = (self.n_features + self.rank) * EPS
         lengths = [float(np.linalg.norm(part / scale)) for part in (left, self.matrix)]
         return scale * (lengths[0] + rounding * lengths[1])
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..bounds import WorstCaseStatus, largest_entries
+from ..bounds import WorstCaseStatus
 from ..checks import Floats
 from ..demonstrations import Demonstration
 from ..indistinct import Indistinct
@@ -62,7 +62,7 @@ def differences(mdp: MDP, weights: Floats, expert: Floats, other: Floats) -> tup
     Difference(name='cell 1', weight=1.0, expert=5.0, other=3.0, lost=2.0)
     """
     apart = expert - other
-    notable = np.abs(apart) > SAME * largest_entries(mdp) / (1.0 - mdp.discount)
+    notable = np.abs(apart) > SAME * mdp.largest_entries / (1.0 - mdp.discount)
     lost = weights * apart
     # Of features that cost the same, such as nothing, the one that differs most.
     order = np.lexsort((-np.abs(apart), -lost))

@@ -13,6 +13,7 @@ from ..occupancies import feature_expectations
 from ..optimality import Look
 from ..policy import Policy
 from ..polytope import diameter
+from ..precision import INVISIBLE
 from ..problem import Problem
 from ..progress import Progress
 from ..risk import BlindSpot, blind_spot, relative_risk, teaching_risk
@@ -28,9 +29,6 @@ from .basis import (
     why_below,
 )
 from .simulations import LEARNERS, Simulated, simulate
-
-# A policy that is this close to optimal, as a share of what there is to earn, is so by rounding.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -236,7 +234,7 @@ def _sentence(task: Task, proved: Certificate, bound: Bound) -> str:
 
 def _look(look: Look) -> str:
     """Whether he can look optimal to her, without the digits of rounding."""
-    if look.vacuous or look.share > ROUNDING:
+    if look.vacuous or look.share > INVISIBLE:
         return look.sentence
     return (
         "There is a reward in her features under which the demonstrated policy is optimal, up to "

@@ -30,8 +30,6 @@ from ..bounds import (
     WorstCaseStatus,
     check_limits,
     checked_case,
-    expectation_error,
-    largest_entries,
     lower_bound,
     matching_room,
     mirrored,
@@ -39,16 +37,15 @@ from ..bounds import (
 from ..checks import Floats, frozen
 from ..errors import require
 from ..mdp import MDP
-from ..occupancies import RELATIVE_ERROR, policy_from_occupancy
+from ..occupancies import RELATIVE_ERROR, expectation_error, policy_from_occupancy
 from ..occupancies import occupancy as occupancy_of
 from ..planning import Plan, optimal_policy
 from ..policy import Policy, check_policy
+from ..precision import FINEST, up
 from ..worldview import Worldview
 from .blocks import Blocks, block_count
 from .master import Master
 
-# No bounds are asked to be closer than this share of ‖w‖ max‖φ‖/(1 − γ).
-ROUNDING = 1e-10
 # A mixture matches if ‖r‖ is at most this share of the largest ‖μ‖, max‖φ‖/(1 − γ).
 MATCHED = 1e-12
 # Directions in which even this share of the ball holds all of M are left out: they bind nothing.
@@ -186,7 +183,7 @@ class Search:
         self.guess: Floats | None = None
         # Where w is 0, any unit will do.
         self.unit = float(np.linalg.norm(w)) or 1.0
-        self.asked = ROUNDING * self.unit * sight.reach
+        self.asked = FINEST * self.unit * sight.reach
         self.highest, self.lowest = math.inf, -math.inf
         self.lower, self.upper = -math.inf, math.inf
         self.theta = np.zeros(len(sight.basis))
@@ -278,8 +275,8 @@ class Search:
             witness = policy_from_occupancy(mdp, x)
             x, mu = _checked_visits(mdp, witness, x)
             matched = float(np.linalg.norm(sight.view.matrix @ (mu - self.target)))
-            upper = float(w @ mu) + expectation_error(mdp, w)
-            size = float(np.linalg.norm(sight.view.matrix * largest_entries(mdp)))
+            upper = up(float(w @ mu) + expectation_error(mdp, w))
+            size = float(np.linalg.norm(sight.view.matrix * mdp.largest_entries))
             if matched > sight.mismatch + matching_room(mdp) * size / (1.0 - mdp.discount):
                 upper, matched, witness, x = math.inf, math.inf, None, None
         status = WorstCaseStatus.INACCURATE

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..bounds import MATCHED, largest_entries
+from ..bounds import MATCHED
 from ..checks import Floats
 from ..mdp import MDP
 from ..worldview import Worldview
@@ -77,7 +77,7 @@ class Problem:
     @cached_property
     def largest(self) -> Floats:
         """max |φ_j| of each feature, [k]; 1 for features that are always 0."""
-        largest = largest_entries(self.mdp)
+        largest = self.mdp.largest_entries
         return np.where(largest > 0.0, largest, 1.0)
 
     @cached_property

@@ -36,7 +36,6 @@ from ..bounds import (
     WorstCaseStatus,
     check_limits,
     checked_case,
-    expectation_error,
     lower_bound,
     matching_room,
     mirrored,
@@ -44,16 +43,15 @@ from ..bounds import (
 from ..checks import Floats, at, frozen
 from ..errors import require
 from ..mdp import MDP
-from ..occupancies import expectations_of, policy_from_occupancy
+from ..occupancies import expectation_error, expectations_of, policy_from_occupancy
 from ..occupancies import occupancy as occupancy_of
 from ..planning import optimal_policy, worst_policy
 from ..policy import Policy
+from ..precision import FINEST, up
 from ..worldview import Worldview
 from .program_forms import UNSEEN, Answer, Problem, solve_cone, solve_linear
 
 _TINY = float(np.finfo(float).tiny)
-# No bounds are asked to be closer than this share of ‖w‖ max‖φ‖/(1 − γ).
-FINEST = 1e-10
 
 Form: TypeAlias = Literal["direct", "lifted", "cone"]
 FORMS: tuple[Form, ...] = ("direct", "lifted", "cone")
@@ -136,7 +134,7 @@ def _witness(problem: Problem, x: Floats) -> _Witness:
         rooms = matching_room(mdp) * problem.most + 10.0 * UNSEEN * problem.terms
         fits = bool((np.abs(view.basis @ off) <= rooms / (1.0 - mdp.discount)).all())
     # The policy itself earns at most this, whatever rounding did.
-    value = float(problem.w @ mu) + expectation_error(mdp, problem.w)
+    value = up(float(problem.w @ mu) + expectation_error(mdp, problem.w))
     return _Witness(policy, x, value, matched, fits)
 
 

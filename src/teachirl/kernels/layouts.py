@@ -19,6 +19,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from ..checks import Floats
+from ..precision import EPS
 
 if TYPE_CHECKING:
     from ..mdp import Dynamics
@@ -94,11 +95,10 @@ def sparse_layout(dynamics: Dynamics) -> Sparse:
 
 def rounding_of(layout: Layout) -> float:
     """What a backup may be off by, relative to the largest reward plus the largest value."""
-    eps = float(np.finfo(float).eps)
     if isinstance(layout, Sparse):
-        return (layout.longest + 8) * eps
+        return (layout.longest + 8) * EPS
     width = len(layout.unroll)
-    return (2 * width + 8) * eps + (width * SLIP_TOLERANCE if layout.own < 1.0 else 0.0)
+    return (2 * width + 8) * EPS + (width * SLIP_TOLERANCE if layout.own < 1.0 else 0.0)
 
 
 @compiled

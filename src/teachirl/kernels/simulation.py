@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from ..precision import EPS
 from .layouts import compiled
 from .projection import project
 from .sweeps import length
-
-EPS = np.finfo(np.float64).eps
 
 
 @compiled

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from ..precision import RESIDUAL
+
 _compiled: Any = njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 
 # H stays positive definite by this much, so that rounding in N leaves it so.
 MARGIN = 1e-12
-ROUNDING = 16 * float(np.finfo(float).eps)  # of ⟨v, Hv⟩, as a share of m‖v‖²
 LEAST = 1e-9  # of z and D: at 0 a feature could not come back
 
 
@@ -224,7 +225,7 @@ def relax(N, c, D, z, costs, budgets, steps, rounds, enough):
                 most, over, under = knapsack(a, costs[which], budgets[which])
                 if most < value:
                     value, b, high, low = most, which, over, under
-            value += curved + ROUNDING * m * squares
+            value += curved + RESIDUAL * m * squares
             if value < best:
                 best, best_a, best_z, best_D = value, a.copy(), z.copy(), D.copy()
                 binding, upper, lower = b, high, low

@@ -15,6 +15,7 @@ from ..demonstrations import Demonstration
 from ..mdp import MDP
 from ..occupancies import occupancy
 from ..policy import Policy
+from ..precision import INVISIBLE
 from ..problem import Problem
 from ..rounding import percent
 from .maps import Map, Road, map_of, road_of
@@ -24,8 +25,6 @@ from .records import Cells, Panel, Row
 MOST_ARROWS = 400
 MOST_COUNTS = 25
 MOST_ROWS = 100
-# Visits below this share of the largest are rounding.
-ROUNDING = 1e-9
 YOU = "you"
 
 
@@ -184,7 +183,7 @@ class _Drawn:
         taken = np.maximum(taken.reshape(size, mdp.n_actions), 0.0)
         self.visits = taken.sum(axis=1)
         self.action = taken.argmax(axis=1)
-        self.visited = self.visits > ROUNDING * max(float(self.visits.max()), 1e-300)
+        self.visited = self.visits > INVISIBLE * max(float(self.visits.max()), 1e-300)
 
     def moves(self) -> Floats:
         """array [n, 4], as `Cells` has it."""

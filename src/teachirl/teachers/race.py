@@ -32,12 +32,12 @@ from ..bounds import WorstCaseBounds, WorstCaseStatus, check_limits, checked_cas
 from ..checks import Floats, as_floats, at, frozen
 from ..demonstrations import Demonstration, as_demonstration
 from ..errors import require
-from ..extremes.bundle import ROUNDING
 from ..mdp import MDP
 from ..occupancies import expectations_of
 from ..planning import optimal_policy, worst_policy
 from ..policy import Policy
 from ..polytope import worst_case
+from ..precision import FINEST
 from ..worldview import Worldview
 from .contenders import Contender, Present
 
@@ -280,7 +280,7 @@ class _Separate(_Race):
         earned = float(w @ shown.expectations)
         least = worst_policy(mdp, w).lower - earned
         most = optimal_policy(mdp, w).upper - earned
-        rounding = ROUNDING * float(np.linalg.norm(w)) * mdp.largest_feature / (1.0 - mdp.discount)
+        rounding = FINEST * float(np.linalg.norm(w)) * mdp.largest_feature / (1.0 - mdp.discount)
         tie = max(tolerance * (most - least), rounding / CLOSE)
         super().__init__(len(features), earned, least, most, tie, policy)
         if self.surely:

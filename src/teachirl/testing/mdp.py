@@ -14,8 +14,7 @@ from ..mdp import MDP
 from ..occupancies import feature_expectations, occupancy, policy_from_occupancy
 from ..planning import optimal_policy, worst_policy
 from ..policy import Policy
-
-EPS = float(np.finfo(float).eps)
+from ..precision import EPS
 
 
 def check_mdp(mdp: MDP) -> None:

@@ -1,0 +1,60 @@
+"""Machine precision: what rounding can do to a number, in one model for the whole library.
+
+EPS is twice what one operation may be off by, relatively. So, whatever the order of the terms,
+
+    Σ a_i b_i of n terms is off by at most (n + 2) EPS Σ |a_i b_i|,
+    a Euclidean length of n numbers by at most (n + 4) EPS of itself
+
+(Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). What is proved counts these
+where its numbers are computed, and `up` or `down` where they are put together.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+EPS = float(np.finfo(float).eps)
+# A product of few lengths, norms and quotients, each right to a part in 10¹⁰ or better, is at most
+# the computed one times this, and at least the computed one divided by it.
+ROUNDED_UP = 1.0 + 1e-9
+# Iterations and factorisations leave a few eps of a residual, and so do risks and cosines.
+RESIDUAL = 16.0 * EPS
+# No bounds on a reward are asked to be closer than this share of ‖w‖ max‖φ‖/(1 − γ).
+FINEST = 1e-10
+# What differs by less than this share of what there is differs by rounding, to a reader.
+INVISIBLE = 1e-9
+
+
+def sum_error(terms: int, size: float) -> float:
+    """By how much a computed sum of products may be off, `size` being the sum of their sizes.
+
+    >>> sum_error(2, 1.0) < 1e-15
+    True
+    """
+    return (terms + 2) * EPS * size
+
+
+def length_at_least(vector: np.ndarray) -> float:
+    """A number that is not above ‖vector‖ (of any shape), and rounding below it.
+
+    >>> length_at_least(np.array([3.0, 4.0])) <= 5.0 <= length_at_most(np.array([3.0, 4.0]))
+    True
+    """
+    return float(np.linalg.norm(vector)) * (1.0 - (vector.size + 4) * EPS)
+
+
+def length_at_most(vector: np.ndarray) -> float:
+    """A number that is not below ‖vector‖ (of any shape), and rounding above it."""
+    return float(np.linalg.norm(vector)) * (1.0 + (vector.size + 4) * EPS)
+
+
+def up(value: float) -> float:
+    """At least what a value was before its last operation rounded it."""
+    return math.nextafter(value, math.inf)
+
+
+def down(value: float) -> float:
+    """At most what a value was before its last operation rounded it."""
+    return math.nextafter(value, -math.inf)
