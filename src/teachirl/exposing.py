@@ -20,12 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .bounds import expectation_error, largest_entries
 from .checks import Floats
 from .mdp import MDP
-from .occupancies import feature_expectations
+from .occupancies import expectation_error, feature_expectations
 from .planning import Plan, optimal_policy
 from .policy import Policy
+from .precision import EPS
 
 # How long θ is: what looks best up to one part in this many is told apart by what it earns.
 LENGTH = 1e4
@@ -110,9 +110,9 @@ class Exposer:
     @cached_property
     def errors(self) -> Floats:
         """array [r + 1], how far the computed (b, R) of a policy may be from its own."""
-        eps, k = float(np.finfo(float).eps), self.mdp.n_features
+        k = self.mdp.n_features
         terms = np.abs(np.vstack([self._stretch @ self.basis, self._earned]))
-        rows = (k + len(terms)) * eps * terms @ largest_entries(self.mdp)
+        rows = (k + len(terms)) * EPS * terms @ self.mdp.largest_entries
         visits = [expectation_error(self._seen, row) for row in np.eye(len(terms))]
         return np.asarray(rows / (1.0 - self.mdp.discount) + visits)
 

@@ -353,11 +353,9 @@ class MDP:
     @cached_property
     def largest_entries(self) -> Floats:
         """max |φ_j| of each feature, array [k]."""
-        sizes: Any = abs(self.features)
-        largest = sizes.max(axis=0)
-        return frozen(
-            np.asarray(largest if isinstance(largest, np.ndarray) else largest.toarray()).ravel()
-        )
+        largest: Any = abs(self.features).max(axis=0)
+        dense = largest if isinstance(largest, np.ndarray) else largest.toarray().ravel()
+        return frozen(np.asarray(dense, dtype=float))
 
     def feature_name(self, feature: int) -> str:
         return self.feature_names[feature] if self.feature_names else str(feature)

@@ -37,14 +37,14 @@ import numpy as np
 from scipy.linalg import null_space
 from scipy.optimize import linprog
 
-from .bounds import check_units, combination_error, expectation_error
+from .bounds import check_units, combination_error
 from .checks import Floats, frozen
 from .demonstrations import Demonstration, as_demonstration
 from .errors import require
 from .extremes.bundle import worst_case_by_bundle
 from .indistinct import Indistinct, indistinct_directions
 from .mdp import MDP, check_is_mdp
-from .occupancies import feature_expectations
+from .occupancies import expectation_error, feature_expectations
 from .planning import Plan, optimal_policy, worst_policy
 from .policy import Policy
 from .precision import EPS, ROUNDED_UP, up
