@@ -353,7 +353,8 @@ class MDP:
     @cached_property
     def largest_entries(self) -> Floats:
         """max |φ_j| of each feature, array [k]."""
-        largest: Any = abs(self.features).max(axis=0)
+        sizes: Any = abs(self.features)
+        largest = sizes.max(axis=0)
         dense = largest if isinstance(largest, np.ndarray) else largest.toarray().ravel()
         return frozen(np.asarray(dense, dtype=float))
 
