@@ -27,7 +27,6 @@ import teachirl as ti
 from exact_lp import Vector, dot, exact, vector
 from teachirl.greedy_gap import greedy_gap
 from teachirl.learners import LearnStatus
-from teachirl.optimality import best_look
 from teachirl.subsets import best_subset
 
 Pair = tuple[str, fmpq, fmpq]
@@ -137,11 +136,12 @@ def _policy(rng: np.random.Generator, mdp: ti.MDP) -> ti.Policy:
 
 
 def _view(rng: np.random.Generator, k: int) -> ti.Worldview:
-    """Some features, combinations, nothing; duplicate rows, and rows in other units."""
+    """Some features, combinations, nothing; nearly equal rows, and rows in other units."""
     n = int(rng.integers(0, k + 1))
     rows = np.eye(k)[rng.permutation(k)[:n]] if rng.random() < 0.5 else _numbers(rng, (n, k))
     if n and rng.random() < 0.3:
-        rows = np.vstack([rows, rows[:1]])
+        nearly = rng.choice([0.0, 1e-12, 1e-7]) * rng.standard_normal(k)
+        rows = np.vstack([rows, rows[:1] + nearly])
     if rng.random() < 0.3:
         rows = rows * rng.choice(SCALES, size=(len(rows), 1))
     return ti.Worldview(rows)
@@ -160,9 +160,9 @@ def plans(case: Case) -> Iterator[Pair]:
 
 
 def extremes(case: Case) -> Iterator[Pair]:
-    """The worst case and the best, by every method; a witness earns no more than is said."""
+    """The worst case and the best, by two of the methods; a witness earns no more than is said."""
     mdp, view, shown = case.mdp, case.view, case.shown
-    for method in ("bundle", "direct", "lifted", "cone"):
+    for method in ("bundle", ("direct", "lifted", "cone")[case.seed % 3]):
         found = ti.worst_case(mdp, view, case.weights, shown, method=method)
         yield f"{method}: lower", exact(found.lower), case.worst
         if found.witness is not None:
@@ -208,13 +208,11 @@ def certificates(case: Case) -> Iterator[Pair]:
         yield "Theorem 2: suboptimality", off, exact(two.suboptimality)
         if dot(case.w, case.mu) == max(case.rewards) and two.bound < np.inf:
             yield "Theorem 2: bound", off, exact(two.bound)
-    for found in (look, best_look(case.mdp, case.view, case.shown)):
-        if not found.vacuous:
-            off, share = _suboptimality(case, found.weights)
-            yield "look: upper", off, exact(found.upper)
-            yield "look: share", share, exact(found.share)
-            length = _changed(case, found.weights)
-            yield "look: lower", exact(found.lower) ** 2 * length, off**2
+    if not look.vacuous:
+        off, share = _suboptimality(case, look.weights)
+        yield "look: upper", off, exact(look.upper)
+        yield "look: share", share, exact(look.share)
+        yield "look: lower", exact(look.lower) ** 2 * _changed(case, look.weights), off**2
 
 
 def _certified(case: Case, proved: ti.Certificate, earned: fmpq, kind: str) -> Iterator[Pair]:
@@ -290,21 +288,20 @@ def learners(case: Case) -> Iterator[Pair]:
         ti.learners.LinearProgram(),
         ti.learners.MultiplicativeWeights(max_steps=50),
     )
-    everyone = [vector_of(seen, policy) for policy in (case.shown, ti.Policy.uniform(seen))]
-    for learner, target in itertools.product(makers, (mu, out_of_reach)):
+    everyone = [
+        exact_lp.expectations(seen, policy) for policy in (case.shown, ti.Policy.uniform(seen))
+    ]
+    some = (makers[case.seed % 5], makers[(case.seed + 1) % 5])
+    for learner, target in itertools.product(some, (mu, out_of_reach)):
         name = type(learner).__name__
         learned = learner.learn(seen, target)
         goal, nearest = vector(target), exact(learned.nearest)
         yield f"{name}: nearest", nearest, exact(learned.mismatch)
-        for other in (vector_of(seen, learned.policy), *everyone):
+        for other in (exact_lp.expectations(seen, learned.policy), *everyone):
             yield f"{name}: nearest", nearest**2, _square(other, goal)
         if learned.status is LearnStatus.NEAREST:
             for corner in exact_lp.vertices(seen):
                 yield f"{name}: nearest", nearest**2, _square(corner, goal)
-
-
-def vector_of(mdp: ti.MDP, policy: ti.Policy) -> Vector:
-    return exact_lp.expectations(mdp, policy)
 
 
 def demonstrations(case: Case) -> Iterator[Pair]:

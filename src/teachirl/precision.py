@@ -51,10 +51,14 @@ def length_at_most(vector: np.ndarray) -> float:
 
 
 def up(value: float) -> float:
-    """At least what a value was before its last operation rounded it."""
-    return math.nextafter(value, math.inf)
+    """At least what a value was before its last operation rounded it; a sum that is 0 is exact.
+
+    >>> up(1.0) > 1.0, up(0.0)
+    (True, 0.0)
+    """
+    return math.nextafter(value, math.inf) if value else value
 
 
 def down(value: float) -> float:
-    """At most what a value was before its last operation rounded it."""
-    return math.nextafter(value, -math.inf)
+    """At most what a value was before its last operation rounded it; a sum that is 0 is exact."""
+    return math.nextafter(value, -math.inf) if value else value
