@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from .checks import Floats
 from .demonstrations import Demonstration
 from .errors import require
-from .exposing import LENGTH, Exposed, Exposer
+from .exposing import LENGTH, UP, Exposed, Exposer
 from .indistinct import Indistinct, indistinct_directions
 from .mdp import MDP
 from .planning import optimal_policy, worst_policy
@@ -36,8 +36,6 @@ LEAST = 1e-3
 ROUGH, PATIENT = (0.5, 0.8), (0.3, 0.95)
 # In more directions than these AM has too many facets to bound them all.
 PROVABLE = 6
-# A step leads up if it gains this share of max R − min R; less may be rounding, and is a tie.
-UP = 1e-7
 # Gains below this share of max R − min R are not told from 0: the worst case is as exact as that.
 EQUAL = 1e-6
 
