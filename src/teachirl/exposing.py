@@ -30,8 +30,8 @@ from .ties import first_largest
 
 # How long θ is: what looks best up to one part in this many is told apart by what it earns.
 LENGTH = 1e4
-# One policy is better to show than another if it earns more by this share of max R − min R: less may
-# be rounding, and is a tie.
+# One policy is better to show than another if it earns more by this share of max R − min R; less
+# may be rounding, and is a tie.
 UP = 1e-7
 # θ is long, so that planning must be as exact for what is earned to count.
 TOLERANCE = 1e-12

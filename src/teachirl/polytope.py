@@ -25,6 +25,7 @@ from .mdp import MDP, check_is_mdp
 from .occupancies import RELATIVE_ERROR, ROUNDING, feature_expectations, occupancy
 from .planning import optimal_policies, optimal_policy
 from .policy import Policy
+from .ties import first_largest
 from .worldview import Worldview, check_worldview
 
 Method: TypeAlias = Literal["auto", "bundle", "direct", "lifted", "cone"]
@@ -216,9 +217,11 @@ def diameter(mdp: MDP, *, starts: int = 8) -> Diameter:
     if boxes:
         widths = _widths(mdp, axes)
         upper = min(upper, float(np.linalg.norm(widths)) * ROUNDED_UP)
-        order = np.argsort(-widths, kind="stable")
-    found = (_farthest(mdp, axes[start]) for start in order[:starts])
-    lower, witnesses, along = max(found, key=lambda each: each[0])
+        # Widths that agree in nine digits are even, and the first of them comes first.
+        order = np.argsort(-np.round(widths / (widths.max(initial=0.0) or 1.0), 9), kind="stable")
+    found = [_farthest(mdp, axes[start]) for start in order[:starts]]
+    longest = max(each[0] for each in found)
+    lower, witnesses, along = found[first_largest([each[0] for each in found], 1e-9 * longest)]
     if boxes and lower > 0.0:
         aligned = np.linalg.qr(np.column_stack([along, axes]))[0].T[:k]
         upper = min(upper, float(np.linalg.norm(_widths(mdp, aligned))) * ROUNDED_UP)

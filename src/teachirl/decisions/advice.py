@@ -17,6 +17,7 @@ from ..rounding import asked, at_least, money, percent, percent_at_least
 from ..showing import Shown
 from ..teachers import Choice, Situation, Teacher
 from ..teaching import teach
+from ..ties import first_largest
 from .basis import (
     ROUNDED,
     SAME_GUARANTEE,
@@ -327,7 +328,7 @@ def _nearness(lesson: Lesson, stop: int, gap: GreedyGap | None) -> str:
 
 def _below(problem: Problem, lesson: Lesson, seen: list[tuple[Situation, Choice]]) -> str:
     short = [each.guaranteed - each.performance for each in lesson.rounds]
-    step = int(np.argmax(short))
+    step = first_largest(short, SAME_GUARANTEE)
     if short[step] <= SAME_GUARANTEE:
         return ""
     task, each = lesson.task, lesson.rounds[step]

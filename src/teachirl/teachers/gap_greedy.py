@@ -15,7 +15,7 @@ from ..bounds import check_limits
 from ..checks import Floats, Ints, frozen
 from ..demonstrations import Demonstration
 from ..risk import risk_after, teaching_risk
-from ..scorer import NOTHING
+from ..scorer import NOTHING, TIE
 from ..worldview import Worldview
 from .race import Raced, race
 from .teacher import Choice, Situation
@@ -159,8 +159,8 @@ def least_risk(situation: Situation, even: Ints) -> tuple[int, bool]:
     """
     task, candidates = situation.task, situation.candidates
     risks = risk_after(situation.view, task.weights, task.teachable[candidates[even]])
-    falls = teaching_risk(situation.view, task.weights) - float(risks.min()) > NOTHING
-    even = even[risks <= risks.min() + NOTHING]
+    before, least = teaching_risk(situation.view, task.weights), float(risks.min())
+    even, falls = even[risks <= least + TIE * before], before - least > NOTHING
     return int(even[np.argmin(task.costs[candidates[even]])]), falls
 
 

@@ -195,8 +195,12 @@ class JointGreedy:
 
 
 def _places(values: Floats, counted: np.ndarray) -> Ints:
-    """The place of each by its value, from 0 on; those that do not count come last, all even."""
-    order = np.argsort(np.where(counted, -values, np.inf), kind="stable")
+    """The place of each by its value, from 0 on; those that do not count come last, all even.
+
+    What agrees in six digits of the largest is in a tie, and the first comes first.
+    """
+    shares = np.round(values / (np.abs(values).max() or 1.0), 6)
+    order = np.argsort(np.where(counted, -shares, np.inf), kind="stable")
     places = np.empty(len(values), dtype=np.int64)
     places[order] = np.arange(len(values))
     return np.where(counted, places, len(values))

@@ -107,8 +107,9 @@ class PerfGreedy:
 def _known(situation: Situation) -> dict[bytes, float]:
     """What she would earn after each row that was simulated before in this very situation."""
     here = (situation.view, situation.demonstration, situation.policy)
-    there, known = situation.notes.get("simulated", ((), {}))
-    if len(there) == 0 or any(one is not other for one, other in zip(here, there, strict=True)):
+    known: dict[bytes, float]
+    there, known = situation.notes.get("simulated", ((None,) * 3, {}))
+    if any(one is not other for one, other in zip(here, there, strict=True)):
         known = {}
         situation.notes["simulated"] = here, known
     return known
