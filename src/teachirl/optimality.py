@@ -292,7 +292,7 @@ class _Search:
         # Half of it each: so what the boxes prove does not depend on how soon the descent ends.
         self.descend(tolerance, max_solves // 2)
         max_programs = 4 * max_solves + len(self.heap)
-        max_solves = self.solves + (max_solves + 1) // 2
+        max_solves = min(self.solves + (max_solves + 1) // 2, max_solves)
         while True:
             bound, number, box = self.heap[0]
             enough = max(tolerance * self.scale, CLOSE * self.upper)
