@@ -340,6 +340,23 @@ class TestAdvice:
         assert found.steps[1].alternative is not None
         assert found.steps[-1].cost <= 6.0
 
+    @pytest.mark.parametrize("teacher", [ti.teachers.GapGreedy(), ti.teachers.JointGreedy()])
+    def test_second_best_is_the_best_of_the_others(self, problem, teacher):
+        even = re.sub(r"(?m)^cost = .*\n", "", GRID)
+        asked = problem(even, teacher=teacher, budget=2)
+        found, names = advise(asked), asked.task.names
+        taught = []
+        for step in found.steps[1:]:
+            others = set(range(len(names))) - {*taught, step.feature}
+            most = max(guaranteed(asked, [*taught, other]) for other in others)
+            assert step.alternative is not None
+            # Shown what suits it best, a feature may guarantee more still.
+            assert step.alternative.guaranteed >= most - 2e-6
+            if isinstance(teacher, ti.teachers.GapGreedy):
+                assert step.alternative.guaranteed <= most + 2e-6
+            assert step.guaranteed >= step.alternative.guaranteed - 2e-6
+            taught.append(step.feature)
+
     def test_what_must_be_taught_comes_first_and_has_no_alternative(self, problem):
         text = GRID.replace(
             "[[teach.feature]]",

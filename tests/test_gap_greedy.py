@@ -292,6 +292,40 @@ def test_the_teacher_picks_what_the_race_finds_and_nothing_else():
     assert not choice.scores.flags.writeable
 
 
+@pytest.mark.parametrize("mismatch", [0.0, 0.05])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_second_is_the_best_of_the_others(seed, mismatch):
+    mdp, view, w, features = grid(seed, 0.0)
+    task = ti.Task(mdp, w, view, features)
+    policy, span = ti.optimal_policy(mdp, w).policy, span_of(mdp, w)
+    exact = one_by_one(mdp, view, w, policy, features, mismatch, method="bundle")
+    raced = race(mdp, view, w, policy, features, mismatch)
+    assert raced.second is not None and raced.second == raced.second_single != raced.best
+    others = np.delete(np.arange(len(features)), raced.best)
+    check_pick(int(np.flatnonzero(others == raced.second)[0]), exact[others], 1e-6 * span, 1e-6)
+    scores = np.array(GapGreedy().choose(situation(task, mismatch=mismatch), RNG).scores)
+    assert scores[raced.second] == pytest.approx(exact[raced.second], abs=2e-6 * span)
+    scores[raced.best] = -np.inf
+    assert np.argmax(scores) == raced.second
+    alone = race(mdp, view, w, policy, features[others], mismatch)
+    assert others[alone.best] == raced.second
+    assert race(mdp, view, w, policy, features[:1], mismatch).second is None
+
+
+def test_the_second_by_gain_per_cost():
+    mdp, view, w, features, costs = costly()
+    policy = ti.optimal_policy(mdp, w).policy
+    raced = race(mdp, view, w, policy, features, costs=costs)
+    for first, second, worth in (
+        (raced.best, raced.second, costs),
+        (raced.single, raced.second_single, None),
+    ):
+        others = np.delete(np.arange(len(features)), first)
+        prices = None if worth is None else worth[others]
+        alone = race(mdp, view, w, policy, features[others], costs=prices)
+        assert others[alone.best] == second
+
+
 def test_it_stops_where_nothing_can_help_but_teaches_what_is_required():
     mdp, view, w, _ = grid(0, 0.0)
     k = mdp.n_features

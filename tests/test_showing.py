@@ -217,7 +217,9 @@ def test_three_features_are_settled(seed):
 def test_five_features_of_a_grid_lift_the_guarantee(seed, was, is_now):
     mdp, view, w = problem(seed, 5, size=10)
     best, worst = ti.optimal_policy(mdp, w).value, ti.worst_policy(mdp, w).value
-    shown = show(mdp, view, w, proof_solves=0)
+    found = [show(mdp, view, w, seed=dice, proof_solves=0) for dice in range(5)]
+    # Single climbs may be unlucky: the middle one of five is not.
+    shown = sorted(found, key=lambda each: each.guaranteed)[2]
     before, after = (
         (reward - worst) / (best - worst)
         for reward in (shown.guaranteed - shown.gain, shown.guaranteed)
@@ -291,6 +293,26 @@ def test_the_same_dice_the_same_demonstration():
     assert np.array_equal(one.policy.pairs, same.policy.pairs)
     assert (one.guaranteed, one.upper, one.solves) == (same.guaranteed, same.upper, same.solves)
     assert np.array_equal(one.theta, same.theta)
+
+
+@pytest.mark.parametrize("rank", [2, 3, 5, 8])
+@pytest.mark.parametrize(("slip", "one_hot"), [(0.0, False), (0.0, True), (0.2, False)])
+def test_what_is_rounded_otherwise_finds_the_same(rank, slip, one_hot):
+    for seed in range(3):
+        mdp, view, w = problem(seed, rank, slip=slip, one_hot=one_hot)
+        rounded = np.random.default_rng(seed).uniform(-4e-15, 4e-15, view.matrix.shape)
+        other = ti.Worldview(view.matrix * (1.0 + rounded))
+        shown, again = (show(mdp, each, w, proof_solves=0) for each in (view, other))
+        assert abs(shown.guaranteed - again.guaranteed) <= 2e-6 * span_of(mdp, w)
+
+
+def test_a_search_takes_the_same_from_the_dice_however_it_goes():
+    left = []
+    for seed in range(3):
+        rng = np.random.default_rng(0)
+        best_demonstration(*problem(seed, 3), rng=rng, proof_solves=0)
+        left.append(rng.random())
+    assert left == left[:1] * 3
 
 
 @pytest.mark.parametrize("rows", [np.empty((0, 16)), np.zeros((2, 16)), np.ones((1, 16))])

@@ -236,3 +236,18 @@ def test_mistakes_are_named(make, message):
 def test_no_rows_leave_a_basis_as_it_is():
     basis = np.eye(3)[:2]
     assert extended_basis(basis, np.empty((0, 3))) is basis
+
+
+@pytest.mark.parametrize("rows", [np.eye(6)[[4, 1, 2]], np.ones((3, 6)) + np.eye(6)[:3], None])
+def test_rounding_does_not_choose_the_basis(rows):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((4, 6)) if rows is None else rows
+    never = np.linalg.qr(rng.standard_normal((6, 2)))[0].T
+    turned = np.array([[0.6, 0.8], [0.8, -0.6]]) @ never  # the same directions, in another basis
+    known = Worldview(rows)
+    for _ in range(5):
+        other = Worldview(rows * (1.0 + rng.uniform(-4e-15, 4e-15, rows.shape)))
+        np.testing.assert_allclose(other.basis, known.basis, atol=1e-12)
+        left = other.without(turned).basis
+        np.testing.assert_allclose(left, known.without(never).basis, atol=1e-12)
+    assert (np.einsum("ij,ij->i", known.basis[:1], rows[:1]) > 0.0).all()

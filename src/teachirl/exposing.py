@@ -25,15 +25,20 @@ from .mdp import MDP
 from .occupancies import expectation_error, feature_expectations
 from .planning import Plan, optimal_policy
 from .policy import Policy
-from .precision import EPS
+from .precision import EPS, first_largest
 
 # How long θ is: what looks best up to one part in this many is told apart by what it earns.
 LENGTH = 1e4
+# One policy is better to show than another if it earns more by this share of max R − min R; less
+# may be rounding, and is a tie.
+UP = 1e-7
 # θ is long, so that planning must be as exact for what is earned to count.
 TOLERANCE = 1e-12
 # A direction in which AM is narrower than this share of how far it is from 0 is not stretched to
 # the width of the others: it would be rounding that is stretched.
 NARROW = 1e-9
+# Lengths up to 1 that differ by less than this are even, and the first is taken.
+EVEN = 1e-2
 
 
 class Exposed(NamedTuple):
@@ -67,7 +72,8 @@ class Exposer:
         points = self._corners()
         _, widths, axes = np.linalg.svd(points - points.mean(axis=0))
         least = NARROW * float(np.abs(points).max()) or 1.0  # if she sees nothing at all
-        self._look_through(axes / np.maximum(widths, least)[:, None])
+        # Symmetric, so that it does not matter which axes were taken where there is a choice.
+        self._look_through(axes.T @ (axes / np.maximum(widths, least)[:, None]))
 
     def _look_through(self, stretch: Floats) -> None:
         """C = stretch · basis from now on."""
@@ -81,14 +87,28 @@ class Exposer:
         rank = len(self.basis)
         found, along = np.empty((0, rank)), np.eye(rank)[0]
         while True:
-            ends = [self.plan("corner", sign * along, 0.0)[1][:-1] for sign in (1.0, -1.0)]
-            found = np.vstack([found, *ends])
+            found = np.vstack([found, self._ends(along)])
             if len(found) == 2 * rank:
                 return found
             # Next, where all that was found is alike.
             _, widths, axes = np.linalg.svd(found - found.mean(axis=0))
             spread = int(np.count_nonzero(widths > NARROW * widths[0]))
-            along = axes[min(spread, rank - 1)]
+            along = axes[-1]
+            if spread < rank:
+                alike = axes[spread:].T @ axes[spread:]
+                lengths = np.linalg.norm(alike, axis=0)
+                longest = first_largest(lengths, EVEN)
+                along = alike[longest] / lengths[longest]
+
+    def _ends(self, along: Floats) -> Floats:
+        """Where AM has most and least of a direction [r]: [2, r]. If that is more than a point, it
+        is where the reward is least."""
+        ends = [self.plan("corner", sign * along, 0.0) for sign in (1.0, -1.0)]
+        width = sum(plan.value for plan, _ in ends)
+        if width > 0.0:
+            steep = LENGTH / width * along
+            ends = [self.plan("corner", sign * steep, -1.0) for sign in (1.0, -1.0)]
+        return np.array([point[:-1] for _, point in ends])
 
     def coordinates(self, reward: Floats) -> Floats:
         """θ [r] with ⟨θ, b⟩ = ⟨reward, μ⟩ [k], as far as she can express it."""

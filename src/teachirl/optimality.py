@@ -287,8 +287,10 @@ class _Search:
         return max((bound - (self.doubt + rounding) * ROUNDED_UP) / ROUNDED_UP, 0.0)
 
     def run(self, tolerance: float, max_solves: int) -> LookStatus:
+        # Half of it each: so what the boxes prove does not depend on how soon the descent ends.
         self.descend(tolerance, max_solves // 2)
-        max_programs = self.programs + 4 * max_solves + len(self.heap)
+        max_programs = 4 * max_solves + len(self.heap)
+        max_solves = min(self.solves + (max_solves + 1) // 2, max_solves)
         while True:
             bound, number, box = self.heap[0]
             enough = max(tolerance * self.scale, CLOSE * self.upper)
@@ -326,8 +328,8 @@ class _Search:
             self.evaluate(apart / float(np.linalg.norm(apart)))
         policy = self.shown.policy if self.shown.error == 0.0 else None
         while self.upper > tolerance * self.scale:
-            # The bundle method proves its bound by one more solve, and here comes another.
-            left = max_solves - self.solves - 2
+            # The bundle method proves its bound by two more solves, and here comes another.
+            left = max_solves - self.solves - 3
             if left < 3:
                 return
             before, ray = self.upper, self.best

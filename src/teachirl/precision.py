@@ -1,4 +1,4 @@
-"""Machine precision: what rounding can do to a number, in one model for the whole library.
+"""Machine precision: what rounding can do to a number, and which is best where numbers are rounded.
 
 EPS is twice what one operation may be off by, relatively. So, whatever the order of the terms,
 
@@ -6,7 +6,8 @@ EPS is twice what one operation may be off by, relatively. So, whatever the orde
     a Euclidean length of n numbers by at most (n + 4) EPS of itself
 
 (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). What is proved counts these
-where its numbers are computed, and `up` or `down` where they are put together.
+where its numbers are computed, and `up` or `down` where they are put together. Of what ties up to
+rounding the first is taken, so that no last bit decides.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 EPS = float(np.finfo(float).eps)
 # A product of few lengths, norms and quotients, each right to a part in 10¹⁰ or better, is at most
@@ -62,3 +64,13 @@ def up(value: float) -> float:
 def down(value: float) -> float:
     """At most what a value was before its last operation rounded it; a sum that is 0 is exact."""
     return math.nextafter(value, -math.inf) if value else value
+
+
+def first_largest(values: ArrayLike, tie: float) -> int:
+    """The first of the values [n] that is the largest, or less by at most `tie`.
+
+    >>> first_largest([0.1 + 0.2 - 0.3, 1.0, 1.0 + 2**-52], 1e-9)
+    1
+    """
+    array = np.asarray(values, dtype=float)
+    return int(np.argmax(array >= array.max() - tie))

@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 
 from .checks import Floats, Ints
 from .kernels import subsets as kernels
+from .precision import first_largest
 from .worldview import DEPENDENT, extended_basis, unit_rows, without_span
 
 # With more open features, one diagonal has to do: another costs as much as their number cubed.
 MANY = 150
 # Two rows whose squared sine is this small are measured as vectors.
 CLOSE = 1e-8
+# Gains that differ by less than this share are even, and the first is taken.
+EVEN = 1e-11
 # Eigenvalues up to this are taken for those of rows that depend on each other.
 SINGULAR = 1e-8
 
@@ -104,7 +107,7 @@ class Open:
 
         Pairs that gain less than `bar` are left out.
         """
-        found = [[int(np.argmax(self.c**2))]]
+        found = [[first_largest(self.c**2, EVEN * float((self.c**2).max()))]]
         if most == 1:
             return found
         i, j = np.triu_indices(len(self.c), 1)
@@ -115,7 +118,7 @@ class Open:
         close = squared_sines <= CLOSE
         beyond = (self.c[j] - cosines * self.c[i]) ** 2 / np.where(close, np.inf, squared_sines)
         gains = self.c[i] ** 2 + beyond
-        best = np.flatnonzero(gains == gains.max(initial=bar))[:1]
+        best = np.flatnonzero(gains >= (1.0 - EVEN) * gains.max(initial=bar))[:1]
         return found + [[int(i[p]), int(j[p])] for p in (*best, *np.flatnonzero(close))]
 
     def filled(self, a: Floats) -> list[int]:

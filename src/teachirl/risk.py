@@ -99,12 +99,12 @@ same to her, and the first is better (teaching risk 1.00).
 def _in_words(mdp: MDP, view: Worldview, direction: Floats, risk: float) -> str:
     # A component below a quarter of the largest hardly changes what the sentence is about, but
     # without it, what the sentence says would not look the same to her.
-    sizes = np.abs(direction)
+    sizes = np.round(np.abs(direction), 9)  # of a unit vector; what differs by less is even
     notable = 0.25 * sizes.max()
     order = np.argsort(-sizes, kind="stable")
-    more = [int(i) for i in order if direction[i] >= notable]
-    less = [int(i) for i in order if -direction[i] >= notable]
-    slight = [int(i) for i in order if 1e-9 < sizes[i] < notable]
+    notables = [int(i) for i in order if sizes[i] >= notable]
+    more, less = ([i for i in notables if sign * direction[i] > 0.0] for sign in (1.0, -1.0))
+    slight = [int(i) for i in order if 0.0 < sizes[i] < notable]
     seen = [i for i in slight if bool(view.matrix[:, i].any())]
     balanced = f", with a little of {_listed(mdp, seen)} to make up for it" if seen else ""
     shown = "0.01 or less" if risk < 0.005 else f"{risk:.2f}"

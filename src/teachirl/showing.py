@@ -19,12 +19,13 @@ from numpy.typing import ArrayLike
 from .checks import Floats
 from .demonstrations import Demonstration
 from .errors import require
-from .exposing import LENGTH, Exposed, Exposer
+from .exposing import LENGTH, UP, Exposed, Exposer
 from .indistinct import Indistinct, indistinct_directions
 from .mdp import MDP
 from .planning import optimal_policy, worst_policy
 from .policy import Policy
 from .polytope import worst_case
+from .precision import first_largest
 from .showing_bounds import prove
 from .worldview import Worldview, check_worldview
 
@@ -35,8 +36,6 @@ LEAST = 1e-3
 ROUGH, PATIENT = (0.5, 0.8), (0.3, 0.95)
 # In more directions than these AM has too many facets to bound them all.
 PROVABLE = 6
-# A step leads up if it gains this share of max R − min R; less may be rounding, without end.
-UP = 1e-9
 # Gains below this share of max R − min R are not told from 0: the worst case is as exact as that.
 EQUAL = 1e-6
 
@@ -198,17 +197,28 @@ def _search(
     """The best that climbing from the places, and from random ones, finds."""
     rank = len(exposer.basis)
     if rank == 1:
-        ends = (exposer.expose(np.array([sign])) for sign in (1.0, -1.0))
-        return max(ends, key=lambda end: end.reward)
+        ends = [exposer.expose(np.array([sign])) for sign in (1.0, -1.0)]
+        return ends[_highest(ends)]
+    # Each climb has dice of its own: how long the others take does not change it.
+    dice = [np.random.default_rng(seed) for seed in rng.integers(1 << 62, size=starts)]
     places = [place for place in places if place.any()][:starts]
-    places += list(rng.standard_normal((starts - len(places), rank)))
-    tops = [_climb(exposer, exposer.expose(place), *ROUGH, rng) for place in places]
-    tops.sort(key=lambda top: -top.reward)
-    tops = [_climb(exposer, top, *PATIENT, rng) for top in tops[: (starts + 1) // 2]]
-    found = max(tops, key=lambda top: top.reward)
+    places += [each.standard_normal(rank) for each in dice[len(places) :]]
+    tops = [
+        _climb(exposer, exposer.expose(place), *ROUGH, each)
+        for place, each in zip(places, dice, strict=True)
+    ]
+    higher: list[Exposed] = []
+    for _ in range((starts + 1) // 2):
+        best = _highest(tops)
+        higher.append(_climb(exposer, tops.pop(best), *PATIENT, dice.pop(best)))
+    found = higher[_highest(higher)]
     # A longer θ may reach the vertex that this one is near.
     sharper = exposer.expose(found.theta, 100.0 * LENGTH)
-    return max(found, sharper, key=lambda top: top.reward)
+    return sharper if sharper.reward > found.reward + UP else found
+
+
+def _highest(tops: list[Exposed]) -> int:
+    return first_largest([top.reward for top in tops], UP)
 
 
 def _climb(

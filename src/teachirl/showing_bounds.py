@@ -28,9 +28,11 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from .checks import Floats
-from .exposing import LENGTH, Exposed, Exposer
+from .exposing import LENGTH, UP, Exposed, Exposer
 
 FLAT = 1e-8
+# What agrees in so many digits after the point is in a tie, wherever facets are put in order.
+EVEN = 6
 # Points that are added before the facets are computed anew.
 BATCH = 8
 # MDP solves for the bound of one facet, at most.
@@ -54,6 +56,11 @@ class _Facet(NamedTuple):
     key: tuple[float, ...]
     normal: Floats
     offset: float
+
+    @property
+    def place(self) -> tuple[float, ...]:
+        """By what facets are put in order, whichever Qhull finds first."""
+        return tuple(round(number, EVEN) for number in self.key)
 
 
 def prove(exposer: Exposer, best: Exposed, highest: float, enough: float, max_solves: int) -> Proof:
@@ -87,7 +94,7 @@ class _Hull:
     def add(self, point: Exposed) -> None:
         """A point of P that is its own worst case."""
         self.add_point(point.look, point.reward)
-        if point.reward > self.best.reward:
+        if point.reward > self.best.reward + UP:
             self.best = point
 
     def add_point(self, look: Floats, reward: float) -> None:
@@ -122,7 +129,7 @@ class _Hull:
                     if self.exposer.solves >= limit:
                         return Proof(upper, self.best, False)
                     self.bounds[facet.key] = self.bound(facet)
-            facets.sort(key=lambda facet: -self.bounds[facet.key])
+            facets.sort(key=lambda facet: -round(self.bounds[facet.key], EVEN))
             upper = min(upper, max(self.bounds[facets[0].key], self.tallest + error))
             worth = [facet for facet in facets if self.bounds[facet.key] > self.goal][:BATCH]
             changes = [self.refine(facet) for facet in worth]
@@ -197,4 +204,4 @@ def _facets(points: Floats) -> list[_Facet]:
     for row in ConvexHull(points).equations:
         key = tuple(np.round(row, 9).tolist())
         found.setdefault(key, _Facet(key, row[:-1], -float(row[-1])))
-    return list(found.values())
+    return sorted(found.values(), key=lambda facet: facet.place)

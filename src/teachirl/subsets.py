@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from .checks import Floats, Ints, checked_indices
 from .errors import require
 from .greedy import checked_budgets, greedy_plan, is_whole
-from .precision import RESIDUAL, down
+from .precision import RESIDUAL, down, first_largest
 from .relaxations import Open, at_most, unlike
 from .risk import teaching_risk
 from .scorer import NOTHING, unit_weights
@@ -252,7 +252,8 @@ class _Search:
         if not undecided.any():
             self.offer(chosen)
             return []
-        pick = int(np.argmax(np.where(undecided, relaxed.doubt, -1.0)))
+        doubt = np.where(undecided, relaxed.doubt, -1.0)
+        pick = first_largest(doubt, 1e-6 * abs(float(doubt.max())))
         undecided[pick] = False
         z, diagonal = node.z.copy(), node.diagonal.copy()
         z[open_], diagonal[open_] = relaxed.z, relaxed.diagonal * lengths**2
@@ -269,7 +270,7 @@ class _Search:
     def offer(self, chosen: list[int]) -> None:
         """Take the set if it is the best so far, after exchanges that make it better."""
         along = self.basis(chosen) @ self.r
-        if float(along @ along) <= self.gained or not self.affordable(chosen):
+        if float(along @ along) <= self.gained * (1.0 + TIE) or not self.affordable(chosen):
             return
         chosen, self.gained = list(chosen), float(along @ along)
         improved = True
@@ -292,7 +293,7 @@ class _Search:
             return 0.0, None
         r = without_span(basis, self.r)
         gains = np.where(fits, (rows @ r) ** 2 / np.where(fits, lengths, 1.0) ** 2, -1.0)
-        new = int(np.argmax(gains))
+        new = first_largest(gains, TIE * float(gains.max()))
         along = self.basis([*chosen, new]) @ self.r
         return float(along @ along), new
 

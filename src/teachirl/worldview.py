@@ -28,6 +28,8 @@ from .precision import EPS
 # leaves a few eps of a truly dependent one, so this leaves room for rows that were themselves
 # computed; and of what sticks out further, at least the first six digits are right.
 DEPENDENT = 1e-10
+# By up to this share an earlier row is preferred to a later one that sticks out a little further.
+FAVOUR = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,20 +298,24 @@ def least_singular_value(matrix: Floats) -> float:
 def extended_basis(basis: Floats, rows: Floats) -> Floats:
     """An orthonormal basis [r′, k] of the span of `basis` [r, k], orthonormal, and `rows` [n, k].
 
-    It starts with `basis` itself.
+    It starts with `basis` itself. Each direction that is added points to where the row lies that
+    brings it, so that the basis is determined by the rows, up to rounding.
     """
     if len(rows) == 0:
         return basis
-    sticking_out = without_span(basis, unit_rows(rows))
+    # Rows that stick out as far as each other are taken in their order, whatever is rounded.
+    favour = np.linspace(1.0, 1.0 - FAVOUR, len(rows))[:, None]
+    sticking_out = favour * without_span(basis, unit_rows(rows))
     # Longest first, so that of nearly dependent rows the best determined directions are kept.
     q, triangle, _ = qr(sticking_out.T, mode="economic", pivoting=True)
-    rank = int(np.count_nonzero(np.abs(np.diagonal(triangle)) > DEPENDENT))
-    added = np.ascontiguousarray(q[:, :rank].T, dtype=float)
+    lengths = np.diagonal(triangle)
+    rank = int(np.count_nonzero(np.abs(lengths) > DEPENDENT))
+    added = np.ascontiguousarray((np.copysign(1.0, lengths) * q)[:, :rank].T, dtype=float)
     if rank == 0 or len(basis) == 0:
         return np.vstack([basis, added])
     # To make a short vector a unit vector magnifies what rounding left of the span in it.
-    orthonormal, _ = np.linalg.qr(without_span(basis, added).T)
-    return np.vstack([basis, orthonormal.T])
+    orthonormal, triangle = np.linalg.qr(without_span(basis, added).T)
+    return np.vstack([basis, (np.copysign(1.0, np.diagonal(triangle)) * orthonormal).T])
 
 
 def unit_rows(rows: Floats) -> Floats:

@@ -10,6 +10,7 @@ from ..greedy_gap import GreedyGap
 from ..lessons import Lesson, Round
 from ..occupancies import feature_expectations
 from ..policy import Policy
+from ..precision import first_largest
 from ..problem import Problem
 from ..problem.places import Place
 from ..progress import Part, Progress
@@ -65,8 +66,8 @@ class Step:
     performance : relative performance of the simulated learner after the step
     mismatch : how far the simulated learner is from the demonstration, in her features
     new_demonstration : whether another policy is demonstrated from this step on
-    alternative : what the second-best choice would have given; None if there was no other, or the
-        feature is required
+    alternative : what the teacher would have chosen were that feature not there; None if nothing
+        else would help, or the feature is required
     """
 
     feature: int | None
@@ -162,7 +163,7 @@ def advise(problem: Problem, *, progress: Progress | None = None) -> Advice:
     planned = progress.part("plan", most)
     compared = progress.part("second best", most, weight=0.5)
     others = progress.part("demonstration", 1)
-    teacher = _Watched(problem.teacher, planned)
+    teacher = _Watched(problem.teacher, planned, compared)
     with (Place(problem.path) / "plan").blamed():
         lesson = teach(
             task,
@@ -176,9 +177,10 @@ def advise(problem: Problem, *, progress: Progress | None = None) -> Advice:
             mismatch=problem.mismatch,
         )
     steps = [_step(problem, lesson.rounds[0], None)]
-    for each, (situation, choice) in zip(lesson.rounds[1:], teacher.seen, strict=False):
-        steps.append(_step(problem, each, _alternative(problem, situation, choice)))
-        compared.advance()
+    for each, (situation, _), other in zip(
+        lesson.rounds[1:], teacher.seen, teacher.others, strict=False
+    ):
+        steps.append(_step(problem, each, _alternative(problem, situation, other)))
     stop, reason, reached = _where_to_stop(problem, lesson)
     gap = _gap(lesson, stop)
     changes = [i for i, step in enumerate(steps[: stop + 1]) if step.new_demonstration]
@@ -219,17 +221,29 @@ def advise(problem: Problem, *, progress: Progress | None = None) -> Advice:
 
 @dataclass
 class _Watched:
-    """A teacher, and what she chose in which situation."""
+    """A teacher, what she chose in which situation, and what she would have chosen instead."""
 
     teacher: Teacher
-    part: Part
+    planned: Part
+    compared: Part
     seen: list[tuple[Situation, Choice]] = field(default_factory=list)
+    others: list[Choice | None] = field(default_factory=list)
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
         choice = self.teacher.choose(situation, rng)
         self.seen.append((situation, choice))
-        self.part.advance()
+        self.planned.advance()
+        self.others.append(self._instead(situation, choice))
+        self.compared.advance()
         return choice
+
+    def _instead(self, situation: Situation, choice: Choice) -> Choice | None:
+        """Of required features the order hardly matters: for those there is no other."""
+        left = situation.candidates[situation.candidates != choice.feature]
+        if choice.feature is None or situation.must_teach or len(left) == 0:
+            return None
+        # With dice of its own, so that to ask for it changes nothing.
+        return self.teacher.choose(replace(situation, candidates=left), np.random.default_rng(0))
 
 
 def _step(problem: Problem, each: Round, alternative: Alternative | None) -> Step:
@@ -247,21 +261,16 @@ def _step(problem: Problem, each: Round, alternative: Alternative | None) -> Ste
     )
 
 
-def _alternative(problem: Problem, situation: Situation, choice: Choice) -> Alternative | None:
-    """By the teacher's own scores; of required features the order hardly matters, and none is."""
-    scores = np.array(choice.scores)
-    scores[choice.feature] = np.nan
-    if situation.must_teach or np.isnan(scores).all():
+def _alternative(
+    problem: Problem, situation: Situation, other: Choice | None
+) -> Alternative | None:
+    if other is None or other.feature is None:
         return None
-    other, lessons = int(np.nanargmax(scores)), problem.lessons
-    view = situation.view.extend(lessons.features[other])
-    # A demonstration that was chosen for the other feature may suit this one less than the last.
-    both = filter(None, (choice.demonstration, situation.demonstration))
-    guaranteed = max(
-        guaranteed_with(problem, view, shown, situation.mismatch_with(view, shown))
-        for shown in both
-    )
-    return Alternative(lessons.names[other], float(lessons.costs[other]), float(guaranteed))
+    feature, lessons = other.feature, problem.lessons
+    view = situation.view.extend(lessons.features[feature])
+    shown = other.demonstration or situation.demonstration
+    guaranteed = guaranteed_with(problem, view, shown, situation.mismatch_with(view, shown))
+    return Alternative(lessons.names[feature], float(lessons.costs[feature]), float(guaranteed))
 
 
 def _where_to_stop(problem: Problem, lesson: Lesson) -> tuple[int, str, bool]:
@@ -319,7 +328,7 @@ def _nearness(lesson: Lesson, stop: int, gap: GreedyGap | None) -> str:
 
 def _below(problem: Problem, lesson: Lesson, seen: list[tuple[Situation, Choice]]) -> str:
     short = [each.guaranteed - each.performance for each in lesson.rounds]
-    step = int(np.argmax(short))
+    step = first_largest(short, SAME_GUARANTEE)
     if short[step] <= SAME_GUARANTEE:
         return ""
     task, each = lesson.task, lesson.rounds[step]

@@ -64,8 +64,8 @@ def differences(mdp: MDP, weights: Floats, expert: Floats, other: Floats) -> tup
     apart = expert - other
     notable = np.abs(apart) > SAME * mdp.largest_entries / (1.0 - mdp.discount)
     lost = weights * apart
-    # Of features that cost the same, such as nothing, the one that differs most.
-    order = np.lexsort((-np.abs(apart), -lost))
+    # Of features that cost the same, such as nothing, the one that differs most; then the first.
+    order = np.lexsort((-_even(np.abs(apart)), -_even(lost)))
     return tuple(
         Difference(
             mdp.feature_name(int(i)),
@@ -77,6 +77,11 @@ def differences(mdp: MDP, weights: Floats, expert: Floats, other: Floats) -> tup
         for i in order
         if notable[i]
     )
+
+
+def _even(values: Floats) -> Floats:
+    """The values to nine digits of the largest: what differs by less is in a tie."""
+    return np.asarray(np.round(values / (float(np.abs(values).max(initial=0.0)) or 1.0), 9))
 
 
 def task_of(problem: Problem) -> Task:

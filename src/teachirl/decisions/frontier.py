@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, groupby
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from ..learners import Learned, LearnStatus
 from ..learners.learner import Assignment
 from ..mdp import MDP
 from ..policy import Policy
+from ..precision import first_largest
 from ..problem import Problem
 from ..progress import Progress
 from ..risk import teaching_risk
@@ -177,7 +178,8 @@ class _Tried:
         return self.stopped
 
     def cost(self, features: Iterable[int]) -> float:
-        return float(self.task.costs[sorted(features)].sum())
+        # To twelve digits, so that .1 + .2 is .3.
+        return float(f"{self.task.costs[sorted(features)].sum():.12g}")
 
     def view(self, features: Iterable[int]) -> Worldview:
         chosen = sorted(features)
@@ -208,11 +210,11 @@ class _Tried:
 
     def envelope(self) -> tuple[Point, ...]:
         """The sets that guarantee more than all that cost no more; of ties the smallest."""
-        order = sorted(
-            self.guaranteed, key=lambda s: (self.cost(s), -self.guaranteed[s], len(s), sorted(s))
-        )
+        by_cost = sorted(self.guaranteed, key=lambda s: (self.cost(s), len(s), sorted(s)))
         points: list[Point] = []
-        for features in order:
+        for _, group in groupby(by_cost, key=self.cost):
+            even = list(group)
+            features = even[first_largest([self.guaranteed[s] for s in even], SAME_GUARANTEE)]
             guaranteed = self.guaranteed[features]
             if not points or guaranteed > points[-1].guaranteed + SAME_GUARANTEE:
                 points.append(self._point(features, guaranteed))

@@ -15,7 +15,7 @@ from ..bounds import check_limits
 from ..checks import Floats, Ints, frozen
 from ..demonstrations import Demonstration
 from ..risk import risk_after, teaching_risk
-from ..scorer import NOTHING
+from ..scorer import NOTHING, TIE
 from ..worldview import Worldview
 from .race import Raced, race
 from .teacher import Choice, Situation
@@ -40,9 +40,10 @@ class GapGreedy:
     stops once no feature lifts it. If no policy matches the demonstration, nothing is guaranteed
     whatever is taught, and it chooses as TRGreedy does.
 
-    The scores are bounds on the reward guaranteed after each feature, or on the gain per cost where
-    the choice is by that: no feature reaches more than its score, ties aside, and the one chosen
-    reaches it. Most are beaten long before their exact worst case is known.
+    The scores are the reward guaranteed after each feature, or the gain per cost where the choice
+    is by that: exact, up to the tolerance, for the one chosen and for the best of the others. The
+    rest are beaten long before their worst case is known: no one of them reaches more than its
+    score, ties aside, which is at most that of the second.
 
     Parameters
     ----------
@@ -68,18 +69,21 @@ class GapGreedy:
         raised = raced.lower - raced.present > raced.tie
         if not raced.matchable and not raised[raced.single]:
             return TRGreedy().choose(situation, rng)
-        pick, values, stop = raced.best, raced.upper, False
+        pick, second, values, stop = raced.best, raced.second, raced.upper, False
         if not raised[raced.single]:
             even = np.flatnonzero(raced.lower >= raced.present - raced.tie)
             pick, falls = least_risk(situation, even) if len(even) else (raced.single, False)
             stop = not falls or _may_lose(situation, raced) or self._complete(situation, raced)
         elif dear:
             if not raised[raced.best] or self._single_is_better(situation, raced):
-                pick = raced.single
+                pick, second = raced.single, raced.second_single
             else:
                 values = (raced.upper - raced.present) / task.costs[candidates]
         scores = np.full(len(task.teachable), np.nan)
-        scores[candidates] = np.minimum(values, values[pick])  # none is better: they tie at most
+        # None is better than these two: the others tie with them at most.
+        most = values[pick] if second is None else min(values[[pick, second]])
+        scores[candidates] = np.minimum(values, most)
+        scores[candidates[pick]] = values[pick]
         stop = stop and not situation.must_teach
         return Choice(None if stop else int(candidates[pick]), frozen(scores))
 
@@ -155,8 +159,8 @@ def least_risk(situation: Situation, even: Ints) -> tuple[int, bool]:
     """
     task, candidates = situation.task, situation.candidates
     risks = risk_after(situation.view, task.weights, task.teachable[candidates[even]])
-    falls = teaching_risk(situation.view, task.weights) - float(risks.min()) > NOTHING
-    even = even[risks <= risks.min() + NOTHING]
+    before, least = teaching_risk(situation.view, task.weights), float(risks.min())
+    even, falls = even[risks <= least + TIE * before], before - least > NOTHING
     return int(even[np.argmin(task.costs[candidates[even]])]), falls
 
 

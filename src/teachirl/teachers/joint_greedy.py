@@ -44,9 +44,8 @@ class JointGreedy:
     the teaching risk most is taught. It stops where no feature adds to her view, neither guarantee
     nor risk improves, or the best that there is is guaranteed.
 
-    The scores are the reward guaranteed after each feature, or the gain per cost. For those on the
-    shortlist it is proved, each with its own demonstration; for the others it is a bound on what
-    they could guarantee without a demonstration of their own.
+    The scores are what is proved of the reward guaranteed after each feature, or of the gain per
+    cost: for those on the shortlist with a demonstration of their own, for the others without one.
 
     Parameters
     ----------
@@ -81,7 +80,7 @@ class JointGreedy:
         costs = task.costs[candidates] if dear else np.ones(len(candidates))
         races = self._races(situation, costs)
         now, tie = races[0][1], races[0][1].tie
-        values = np.max([raced.upper for _, raced in races], axis=0)
+        values = np.max([raced.lower for _, raced in races], axis=0)
         found = {
             index: self._search(situation, races, index)
             for index in self._listed(situation, races, costs)
@@ -166,16 +165,20 @@ class JointGreedy:
         return least_risk(situation, even)
 
     def _best(self, situation: Situation, view: Worldview) -> Demonstration:
-        task = situation.task
-        return best_demonstration(
-            task.mdp,
-            view,
-            task.weights,
-            starts=self.starts,
-            rng=np.random.default_rng(self.seed),
-            proof_solves=0,
-            indistinct=task.indistinct,
-        ).demonstration
+        """What to show for a view; each is sought once a lesson."""
+        task, key = situation.task, view.matrix.tobytes()
+        known: dict[bytes, Demonstration] = situation.notes.setdefault("shown", {})
+        if key not in known:
+            known[key] = best_demonstration(
+                task.mdp,
+                view,
+                task.weights,
+                starts=self.starts,
+                rng=np.random.default_rng(self.seed),
+                proof_solves=0,
+                indistinct=task.indistinct,
+            ).demonstration
+        return known[key]
 
     def _guaranteed(self, situation: Situation, view: Worldview, shown: Demonstration) -> float:
         """The reward that this demonstration guarantees; min R if nobody matches it."""
@@ -192,8 +195,12 @@ class JointGreedy:
 
 
 def _places(values: Floats, counted: np.ndarray) -> Ints:
-    """The place of each by its value, from 0 on; those that do not count come last, all even."""
-    order = np.argsort(np.where(counted, -values, np.inf), kind="stable")
+    """The place of each by its value, from 0 on; those that do not count come last, all even.
+
+    What agrees in six digits of the largest is in a tie, and the first comes first.
+    """
+    shares = np.round(values / (np.abs(values).max() or 1.0), 6)
+    order = np.argsort(np.where(counted, -shares, np.inf), kind="stable")
     places = np.empty(len(values), dtype=np.int64)
     places[order] = np.arange(len(values))
     return np.where(counted, places, len(values))

@@ -28,6 +28,7 @@ from ..learners.projection import SMALL
 from ..mdp import MDP
 from ..occupancies import feature_expectations, occupancy, state_occupancy
 from ..policy import Policy
+from ..precision import first_largest
 from ..task import Task
 from .teacher import Choice, Situation
 
@@ -77,8 +78,7 @@ class PerfGreedy:
         scores = np.full(len(task.teachable), np.nan)
         scores[candidates] = earned
         largest = float(np.abs(task.mdp.rewards(task.weights)).max()) / (1.0 - task.mdp.discount)
-        first = int(np.flatnonzero(earned >= earned.max() - TIE * largest)[0])
-        return Choice(int(candidates[first]), frozen(scores))
+        return Choice(int(candidates[first_largest(earned, TIE * largest)]), frozen(scores))
 
     def simulate(self, situation: Situation) -> Floats:
         """What she would earn after each candidate, [len(candidates)]."""
@@ -89,7 +89,7 @@ class PerfGreedy:
         rehearsal = None
         if type(learner) is Projection and _has_paths(task.mdp):
             rehearsal = _Rehearsal(learner, task, start)
-        earned: dict[bytes, float] = {}
+        earned = _known(situation)
         rows = task.teachable[situation.candidates] + 0.0  # there is one zero then, not −0
         for row in rows:
             if row.tobytes() in earned:
@@ -102,6 +102,17 @@ class PerfGreedy:
                 reward = float(task.weights @ feature_expectations(task.mdp, policy))
             earned[row.tobytes()] = reward
         return np.array([earned[row.tobytes()] for row in rows])
+
+
+def _known(situation: Situation) -> dict[bytes, float]:
+    """What she would earn after each row that was simulated before in this very situation."""
+    here = (situation.view, situation.demonstration, situation.policy)
+    known: dict[bytes, float]
+    there, known = situation.notes.get("simulated", ((None,) * 3, {}))
+    if any(one is not other for one, other in zip(here, there, strict=True)):
+        known = {}
+        situation.notes["simulated"] = here, known
+    return known
 
 
 def _has_paths(mdp: MDP) -> bool:

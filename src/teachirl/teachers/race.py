@@ -54,9 +54,11 @@ class Raced:
     Attributes
     ----------
     best : index of the best candidate: the one that gains most, or most per cost if there are costs
+    second : the best of the others; None if there are none
     single : index of the candidate that gains most, whatever it costs
+    second_single : the best of the others, whatever they cost
     lower, upper : arrays [n], bounds on the reward that is guaranteed after each candidate, valid
-        up to rounding: close for `best` and `single`, for the others as they were once beaten
+        up to rounding: close for those four, for the others as they were once beaten
     idle : bool array [n], which of them change nothing in her view
     present : the reward that is guaranteed as things stand
     tie : gains that differ by at most this count as equal
@@ -66,7 +68,9 @@ class Raced:
     """
 
     best: int
+    second: int | None
     single: int
+    second_single: int | None
     lower: Floats
     upper: Floats
     idle: Mask
@@ -141,12 +145,14 @@ def race(
         run = _Separate(mdp, view, w, shown, features, float(mismatch), after, tolerance)
     else:
         run = _Together(mdp, view, w, shown, features, tolerance)
-    single = best = run.winner(np.ones(n))
+    single, second_single = best, second = run.places(np.ones(n))
     if worth is not None:
-        best = run.winner(worth)
+        best, second = run.places(worth)
     return Raced(
         best=best,
+        second=second,
         single=single,
+        second_single=second_single,
         lower=frozen(np.minimum(run.lower, run.upper) + run.earned),
         upper=frozen(run.upper + run.earned),
         idle=frozen(run.idle),
@@ -175,10 +181,21 @@ class _Race(ABC):
         self.present, self.matchable = least, True
         self.weighed = self.solves = 0
 
-    def winner(self, worth: Floats) -> int:
-        """The first of those whose gain times worth, [n] in (0, 1], ties with the largest."""
+    def places(self, worth: Floats) -> tuple[int, int | None]:
+        """Who wins, and who would were the winner not there."""
+        others = np.ones(len(worth), dtype=bool)
+        best = self.winner(worth, others)
+        others[best] = False
+        return best, self.winner(worth, others) if others.any() else None
+
+    def winner(self, worth: Floats, among: Mask) -> int:
+        """The first of those among whom it is whose gain times worth, [n] in (0, 1], ties with the
+        largest."""
         while True:
-            low, high = ((bound - self.present) * worth for bound in (self.lower, self.upper))
+            low, high = (
+                np.where(among, (bound - self.present) * worth, -np.inf)
+                for bound in (self.lower, self.upper)
+            )
             proved = float(low.max())
             going = ~self.settled & (high >= proved - self.tie)
             # Whoever surely ties with the best can lose to an earlier one alone.
