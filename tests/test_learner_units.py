@@ -79,7 +79,9 @@ def test_nothing_is_nearer_than_what_is_proved(seed):
     """Neither what policies do, in exact arithmetic, nor what is computed of it."""
     mdp, w, view, target = problem(seed)
     rng = np.random.default_rng([12, seed])
-    units = 10.0 ** rng.uniform(-12, 12, size=view.n_rows) if seed % 4 >= 2 else np.ones(view.n_rows)
+    units = (
+        10.0 ** rng.uniform(-12, 12, size=view.n_rows) if seed % 4 >= 2 else np.ones(view.n_rows)
+    )
     seen, b = ti.Worldview(units[:, None] * view.matrix).observe(mdp), units * target
     found = [told(learner, mdp, w).learn(seen, b) for learner in LEARNERS]
     policies = [*some_policies(seen, rng), *(learned.policy for learned in found)]

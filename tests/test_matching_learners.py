@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachirl as ti
+from even import evenly
 from teachirl.extremes.blocks import Blocks
 from teachirl.kernels.chains import without_flow
 from teachirl.learners import LearnStatus
 from teachirl.learners.hull import Hull
-from teachirl.learners.learner import Assignment, divided, even_units
+from teachirl.learners.learner import Assignment
 from teachirl.learners.max_margin import MaxMargin
 from teachirl.learners.min_norm_point import MinNormPoint
 from teachirl.learners.nearness import best_share, concluded, distance, needed
@@ -22,14 +23,6 @@ from teachirl.testing import check_learner, mdps, policies
 
 LEARNERS = [Projection(), MaxMargin(), MinNormPoint()]
 by_name = pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: type(one).__name__)
-
-
-def evenly(seen):
-    """The MDP in units in which her features have range 1, so that learners take them as they are.
-
-    Distances in them are then the same as those that she measures.
-    """
-    return seen.with_features(divided(seen.features, even_units(seen, np.zeros(seen.n_features))))
 
 
 def grid(rows, *, size=8, gamma=0.9, slip=0.0, seed=0):
