@@ -14,9 +14,10 @@ the largest margin by which she can beat b in every feature. The multipliers of 
 the weights that she plays against. All is solved in units in which it is about 1: (1 − γ)x, which
 sums to 1, and Φ in even units (`learner`).
 
-Mostly many x are as good, and at which one a solver ends may depend on the last bit. So a second
-program takes the one with the least Σ c_p x_p, the costs c being of no meaning but without ties:
-fractional parts of multiples of the golden ratio.
+Mostly many x are as good, and at which one a solver ends may depend on the last bit. She takes the
+one with the least Σ c_p x_p, the costs c being of no meaning but without ties: fractional parts of
+multiples of the golden ratio. So she first looks for the least of that with Φᵀx = b; and if nothing
+matches, for the least of it among those that are as good as what the program above has found.
 """
 
 from __future__ import annotations
@@ -59,8 +60,9 @@ class LinearProgram:
     the ∞-norm is seldom so in the 2-norm, and if `nonnegative`. If the solver fails, ``ROUNDING``.
 
     `solves` is 0 if she matched, and 1 if an MDP was solved to prove what she could not do.
-    `weights` are the program's multipliers, ‖w‖₁ ≤ 1, for which her policy is optimal. They are 0
-    for a target that is not on the boundary of what she can reach.
+    `weights` are the program's multipliers, ‖w‖₁ ≤ 1, for which her policy is optimal: those of the
+    features in even units, brought to hers. They are 0 if she matches, as then no reward proves
+    that she could not.
 
     Examples
     --------
@@ -115,48 +117,59 @@ def _solve(task: Assignment, nonnegative: bool) -> tuple[Floats | None, Floats]:
     """The program's occupancy [P], None if the solver failed, and its weights [ℓ]."""
     seen, dynamics = task.seen, task.seen.dynamics
     n_pairs, n_states, n = seen.n_pairs, seen.n_states, seen.n_features
-    away = 1.0 - seen.discount
+    away, nothing = 1.0 - seen.discount, np.zeros(n)
     leaves = sp.csr_array(
         (np.ones(n_pairs), dynamics.pair_states, np.arange(n_pairs + 1)), shape=(n_pairs, n_states)
     )
     flow = leaves - seen.discount * dynamics.transitions
     phi: Any = sp.csr_array(seen.features)
     phi = phi if seen.features_per_pair else phi[dynamics.pair_states]
-    one, ones = sp.eye_array(n), sp.csr_array(np.ones((1, n)))
     right = [away * seen.start, away * task.target]
+    places = np.arange(n_pairs, dtype=np.int32)
+    other_cost = np.modf(GOLDEN * (places + 1.0))[0]
+    if not nonnegative:
+        table = sp.csr_array(sp.hstack([flow, phi], format="csr"))
+        solver = highs_solver(table, other_cost, np.zeros(n_pairs), np.concatenate(right))
+        if _solved(solver, "simplex", "ipm"):
+            return _occupancy(solver, n_pairs) / away, nothing
+    one, ones = sp.eye_array(n), sp.csr_array(np.ones((1, n)))
     # A row a variable: x, p, τ; or x, p, q, what p + q are less than τ by, τ.
     rows: list[list[Any]] = [[flow, phi], [None, -one], [None, -ones]]
     if not nonnegative:
         rows = [[flow, phi, None], [None, -one, one], [None, one, one], [None, None, one]]
         rows += [[None, None, -ones]]
-        right.append(np.zeros(n))
+        right.append(nothing)
     table = sp.csr_array(sp.block_array(rows, format="csr"))
     cost, least = np.zeros(table.shape[0]), np.zeros(table.shape[0])
     cost[-1] = -1.0 if nonnegative else 1.0
     least[-1] = -math.inf if nonnegative else 0.0
     solver = highs_solver(table, cost, least, np.concatenate(right))
-    # The first ends with a crossover, at a vertex too.
-    if not any(_solved(solver, method) for method in ("ipm", "simplex")):
-        return None, np.zeros(n)
-    solution = solver.getSolution()
+    if not _solved(solver, "ipm", "simplex"):  # the first ends with a crossover, at a vertex too
+        return None, nothing
+    solution, x = solver.getSolution(), _occupancy(solver, n_pairs)
     weights = np.array(solution.row_dual)[n_states : n_states + n]
     weights /= max(float(np.abs(weights).sum()), 1.0)  # rounding aside, it is not above 1
-    x, tau = np.array(solution.col_value), solution.col_value[-1]
-    # Of all that are as good, the one of least other cost: the basis is feasible, so on from there.
+    tau = float(solution.col_value[-1])
     ends = (tau - FEASIBLE, math.inf) if nonnegative else (0.0, tau + FEASIBLE)
-    if not nonnegative and tau <= 10.0 * FEASIBLE:
-        ends = 0.0, 0.0
-    places = np.arange(n_pairs, dtype=np.int32)
     solver.changeColBounds(len(cost) - 1, *ends)
     solver.changeColCost(len(cost) - 1, 0.0)
-    solver.changeColsCost(n_pairs, places, np.modf(GOLDEN * (places + 1.0))[0])
-    if _solved(solver, "simplex"):
-        x = np.array(solver.getSolution().col_value)
-    return np.maximum(x[:n_pairs], 0.0) / away, weights
+    solver.changeColsCost(n_pairs, places, other_cost)
+    if _solved(solver, "simplex"):  # from the basis that it has
+        x = _occupancy(solver, n_pairs)
+    return x / away, weights
 
 
-def _solved(solver: Any, method: str) -> bool:
-    """Whether HiGHS finds an optimum by the method."""
-    solver.setOptionValue("solver", method)
-    solver.run()
-    return bool(solver.getModelStatus().name == "kOptimal")
+def _solved(solver: Any, *methods: str) -> bool:
+    """Whether HiGHS finds an optimum by the first of the methods that comes to an end."""
+    status = ""
+    for method in methods:
+        solver.setOptionValue("solver", method)
+        solver.run()
+        status = solver.getModelStatus().name
+        if status in ("kOptimal", "kInfeasible"):
+            break
+    return status == "kOptimal"
+
+
+def _occupancy(solver: Any, n_pairs: int) -> Floats:
+    return np.maximum(np.array(solver.getSolution().col_value)[:n_pairs], 0.0)
