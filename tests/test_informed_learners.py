@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, nnls
 
 import teachirl as ti
+from even import evenly
 from teachirl.errors import InvalidInputError
 from teachirl.learners import Informed, LearnStatus
 from teachirl.learners import informed as module
@@ -148,7 +149,7 @@ def test_out_of_reach_she_is_extreme_among_the_nearest(seed):
     steps = rng.dirichlet(np.full(4, 0.3), size=(4, 3))
     mdp = ti.MDP.from_arrays(steps, rng.integers(-3, 4, (4, 3, 4)).astype(float), discount=0.9)
     w, view = rng.standard_normal(4), ti.Worldview(rng.integers(-2, 3, (2, 4)).astype(float))
-    seen = view.observe(mdp)
+    seen = evenly(view.observe(mdp))
     scale = scale_of(seen)
     angle = rng.uniform(0.0, 2.0 * math.pi)
     shift = (1 + seed % 4) * scale * np.array([math.cos(angle), math.sin(angle)])

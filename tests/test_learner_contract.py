@@ -30,20 +30,24 @@ class Imitator:
     steps = 10
 
     def learn(self, seen: ti.MDP, target: ArrayLike, start: ti.Policy | None = None) -> Learned:
-        task = Assignment(seen, target, start)
-        policy, mu, history = task.start, task.first, [task.miss(task.first)]
+        task = self.task(seen, target, start)
+        policy, mu, history = task.start, task.first, list[float]()
         for _ in range(self.steps):
-            if self.is_near(history[-1], task):
+            if self.is_near(task.miss(mu), task):
                 break
-            best = ti.optimal_policy(seen, self.direction(task.target - mu)).policy
-            ahead = ti.feature_expectations(seen, best) - mu
+            best = ti.optimal_policy(task.seen, self.direction(task.target - mu)).policy
+            ahead = ti.feature_expectations(task.seen, best) - mu
             step = self.step(task.target - mu, ahead)
             policy = ti.mixture(seen, [policy, best], [1 - step, step])
-            mu = ti.feature_expectations(seen, policy)
-            history.append(task.miss(mu))
-        near = self.is_near(history[-1], task)
+            mu = ti.feature_expectations(task.seen, policy)
+            history.append(task.mismatch(task.target - mu))
+        near = self.is_near(task.miss(mu), task)
         status = LearnStatus.MATCHED if near else LearnStatus.OUT_OF_STEPS
-        return task.report(policy, task.target - mu, len(history) - 1, history[1:], status)
+        weights = task.as_given(task.target - mu)
+        return task.report(policy, weights, len(history), history, status)
+
+    def task(self, seen: ti.MDP, target: ArrayLike, start: ti.Policy | None) -> Assignment:
+        return Assignment(seen, target, start).even()
 
     def is_near(self, mismatch: float, task: Assignment) -> bool:
         return mismatch <= self.tolerance * task.scale
@@ -136,11 +140,25 @@ class NeedsFeatures(Imitator):
         return False
 
 
-class AbsoluteTolerance(Imitator):
+class MindsUnits(Imitator):
+    """Overlooks features that have small numbers."""
+
+    def task(self, seen: ti.MDP, target: ArrayLike, start: ti.Policy | None) -> Assignment:
+        return Assignment(seen, target, start)
+
+
+class AbsoluteTolerance(MindsUnits):
     """Counts a mismatch of 1e-6 as none, in whatever units."""
 
     def is_near(self, mismatch: float, task: Assignment) -> bool:
         return mismatch <= 1e-6
+
+
+class HopesTooMuch(Altered):
+    """Claims the last bit too much, as if nothing were rounded."""
+
+    def changes(self, learned: Learned, seen: ti.MDP, target: np.ndarray) -> dict[str, object]:
+        return {"nearest": float(np.nextafter(learned.mismatch, np.inf))}
 
 
 class WrongMismatch(Altered):
@@ -254,6 +272,8 @@ BROKEN: list[tuple[object, str]] = [
     (Peeks(), "she must give the same answer whatever the true features are that she does"),
     (NeedsFeatures(), "an empty worldview, from no start: she must learn, but raised ValueError: "),
     (AbsoluteTolerance(), "features in tiny units, from no start: MATCHED means a mismatch within"),
+    (MindsUnits(), "units that differ, from no start: MATCHED means a mismatch within"),
+    (HopesTooMuch(), CHAIN + "nearest must lie between 0 and the mismatch, "),
     (WrongMismatch(), "mismatch must be the distance to the target, "),
     (WritesTarget(), CHAIN + "she must leave what she is given as it is, but target is another"),
     (WritesFeatures(), CHAIN + "she must leave what she is given as it is, but features is"),

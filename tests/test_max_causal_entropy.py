@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teachirl as ti
+from even import evenly
 from teachirl.indistinct import indistinct_directions
 from teachirl.learners import LearnStatus
+from teachirl.learners.learner import Assignment
 from teachirl.learners.max_causal_entropy import MaxCausalEntropy
 from teachirl.learners.min_norm_point import MinNormPoint
 from teachirl.soft import SoftModel, soft_policy
@@ -238,7 +240,7 @@ class TestMatching:
         learned = MaxCausalEntropy(tolerance=1e-9).learn(seen, target)
         assert learned.status is LearnStatus.MATCHED
         assert np.abs(learned.weights - weights).max() <= 1e-7
-        assert learned.solves <= 60
+        assert learned.solves <= 65
 
     @pytest.mark.parametrize("seed", range(4))
     def test_agrees_with_an_independent_solver(self, seed):
@@ -290,7 +292,7 @@ class TestMatching:
 class TestHardTargets:
     @given(mdps(), st.data())
     def test_every_target_is_matched_or_proved_out_of_reach(self, mdp, data):
-        seen = ti.Worldview(data.draw(worldviews(mdp.n_features))).observe(mdp)
+        seen = evenly(ti.Worldview(data.draw(worldviews(mdp.n_features))).observe(mdp))
         target = ti.feature_expectations(seen, data.draw(policies(mdp)))
         beyond = data.draw(st.sampled_from([0.0, 1.1, 5.0]))
         target = target + beyond * (target - ti.feature_expectations(seen, ti.Policy.uniform(seen)))
@@ -302,7 +304,7 @@ class TestHardTargets:
         else:
             assert learned.status is LearnStatus.NEAREST
             assert beyond > 0.0
-            assert learned.mismatch - learned.nearest <= (tolerance + 1e-12) * scale
+            assert learned.mismatch - learned.nearest <= (tolerance + 1e-11) * scale
         assert learned.mismatch <= learned.history[0] + 1e-12 * scale
 
     @pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-9])
@@ -322,7 +324,7 @@ class TestHardTargets:
     def test_out_of_reach(self, tolerance, factor):
         mdp = ti.worlds.gridworld(6, block=2)
         rng = np.random.default_rng(1)
-        seen = ti.Worldview(rng.normal(size=(4, 9))).observe(mdp)
+        seen = evenly(ti.Worldview(rng.normal(size=(4, 9))).observe(mdp))
         expert = ti.optimal_policy(seen, rng.normal(size=4)).policy
         centre = ti.feature_expectations(seen, ti.Policy.uniform(seen))
         target = centre + factor * (ti.feature_expectations(seen, expert) - centre)
@@ -481,5 +483,7 @@ class TestOutOfReach:
         learned = MaxCausalEntropy().learn(mdp, target)
         near = MinNormPoint().learn(mdp, target)
         assert learned.status in (LearnStatus.MATCHED, LearnStatus.NEAREST)
-        assert learned.mismatch <= near.mismatch + 2e-6 * reach
-        assert learned.nearest <= near.mismatch + 1e-12 * reach
+        even = Assignment(mdp, target, None).even()
+        misses = [even.miss(one.expectations / even.units) for one in (learned, near)]
+        assert misses[0] <= misses[1] + 2e-6 * even.scale
+        assert learned.nearest <= near.mismatch

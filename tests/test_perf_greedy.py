@@ -21,6 +21,7 @@ from teachirl.learners import (
     MinNormPoint,
     Projection,
 )
+from teachirl.learners.learner import Assignment
 from teachirl.learners.nearness import IDLE
 from teachirl.teachers import Situation
 from teachirl.teachers.perf_greedy import PerfGreedy
@@ -176,17 +177,18 @@ def test_the_compiled_loop_takes_her_very_steps(seed, learner, off, end):
     target += off * seen.largest_feature * np.cos(np.arange(3))
     learned = learner.learn(seen, target, start)
     assert learned.status.name in end
-    mu, x = ti.feature_expectations(seen, start), ti.occupancy(seen, start)
+    even = Assignment(seen, target, start).even()
+    mu, x = even.first.copy(), ti.occupancy(seen, start)
     v, choice = np.zeros(seen.n_states), np.empty(seen.n_states, np.uint8)
-    gap, hoped, idle, misses, ended = learned.history[0], 0.0, 0, [learned.history[0]], False
+    gap, hoped, idle, misses, ended = even.miss(mu), 0.0, 0, [learned.history[0]], False
     while not ended and len(misses) <= learner.max_steps:
         v, gap, hoped, idle, miss, ended = rehearse(
             seen.dynamics.layout,
-            frozen(np.ascontiguousarray(seen.features)),
+            frozen(np.ascontiguousarray(even.seen.features)),
             seen.start,
-            frozen(target),
+            even.target,
             seen.discount,
-            seen.largest_feature / (1.0 - seen.discount),
+            even.scale,
             learner.tolerance,
             IDLE,
             1,
@@ -199,7 +201,8 @@ def test_the_compiled_loop_takes_her_very_steps(seed, learner, off, end):
             hoped,
             idle,
         )
-        misses.append(miss)
+        assert miss == even.miss(mu)
+        misses.append(even.mismatch(even.target - mu))
     np.testing.assert_array_equal(misses, learned.history)
     expected = learned.policy.probabilities
     np.testing.assert_array_equal(ti.policy_from_occupancy(seen, x).probabilities, expected)

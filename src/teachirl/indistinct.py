@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import breadth_first_order, reverse_cuthill_mckee
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
 from . import kernels
-from .checks import Floats, Ints, frozen
+from .checks import Floats, frozen
 from .mdp import MDP
 from .precision import EPS
 from .worldview import without_span
@@ -117,7 +117,7 @@ class _Reachable:
 
     def __init__(self, mdp: MDP) -> None:
         dynamics = mdp.dynamics
-        reached = _reachable_states(mdp)
+        reached = dynamics.reachable
         numbers = np.full(mdp.n_states, -1)
         numbers[reached] = np.arange(len(reached))
         pairs = np.flatnonzero(numbers[dynamics.pair_states] >= 0)
@@ -209,22 +209,6 @@ class _Reachable:
         off = float(np.abs(sums - 1.0).max()) + (longest - 1) * EPS
         drift = off * float(np.linalg.norm(middle[kept]))
         return kept, (1.0 + 1e-6) * 2.0 * (spread + drift) / (1.0 - gamma)
-
-
-def _reachable_states(mdp: MDP) -> Ints:
-    """Those that some policy visits, in order."""
-    dynamics, n = mdp.dynamics, mdp.n_states
-    starts = np.flatnonzero(mdp.start > 0.0)
-    rows = dynamics.transitions
-    # The pairs of a state are neighbours, so their successors together are the state's. One more
-    # state leads to where it all starts.
-    ends = np.append(rows.indptr[dynamics.offsets], rows.nnz + len(starts))
-    targets = np.concatenate([rows.indices, starts])
-    graph = sp.csr_array(
-        (np.ones(len(targets), dtype=np.int8), targets, ends), shape=(n + 1, n + 1)
-    )
-    order = breadth_first_order(graph, n, return_predecessors=False)
-    return np.sort(order[order < n]).astype(np.int64)
 
 
 def _solver(chain: sp.csr_array, discount: float) -> Callable[[Floats], Floats]:

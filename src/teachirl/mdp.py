@@ -18,6 +18,7 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import breadth_first_order
 
 from .checks import (
     Floats,
@@ -82,6 +83,22 @@ class Dynamics:
     def layout(self) -> Layout:
         """The same transitions, in the most compact form that the planning kernels understand."""
         return layout_of(self)
+
+    @cached_property
+    def reachable(self) -> Ints:
+        """int array, the states that some policy visits, in order."""
+        n, rows, starts = self.n_states, self.transitions, np.flatnonzero(self.start > 0.0)
+        if len(starts) == n:
+            return frozen(starts)
+        # The pairs of a state are neighbours, so their successors together are the state's. One
+        # more state leads to where it all starts.
+        ends = np.append(rows.indptr[self.offsets], rows.nnz + len(starts))
+        targets = np.concatenate([rows.indices, starts])
+        graph = sp.csr_array(
+            (np.ones(len(targets), dtype=np.int8), targets, ends), shape=(n + 1, n + 1)
+        )
+        order = breadth_first_order(graph, n, return_predecessors=False)
+        return frozen(np.sort(order[order < n]).astype(np.int64))
 
     def state_name(self, state: int) -> str:
         return self.state_names[state] if self.state_names else str(state)

@@ -174,15 +174,14 @@ def solve_linear(
     return Answer(_finite(values), _finite(theta), late)
 
 
-def _highs(
+def highs_solver(
     table: sp.csr_array,
     cost: Floats,
     least: Floats,
     right: Floats,
-    methods: tuple[str, ...],
-    max_seconds: float,
-) -> tuple[Floats | None, Floats | None, bool]:
-    """min cost · v, tableᵀ v = right, v ≥ least by the first method that works: v, duals, late."""
+    max_seconds: float = math.inf,
+) -> Any:
+    """HiGHS with min cost · v, tableᵀ v = right, v ≥ least, to be run."""
     import highspy  # deferred: loading it takes longer than many a command
 
     n_columns, n_rows = table.shape
@@ -207,6 +206,21 @@ def _highs(
     for name, value in options.items():
         solver.setOptionValue(name, value)
     solver.passModel(program)
+    return solver
+
+
+def _highs(
+    table: sp.csr_array,
+    cost: Floats,
+    least: Floats,
+    right: Floats,
+    methods: tuple[str, ...],
+    max_seconds: float,
+) -> tuple[Floats | None, Floats | None, bool]:
+    """min cost · v, tableᵀ v = right, v ≥ least by the first method that works: v, duals, late."""
+    solver = highs_solver(table, cost, least, right, max_seconds)
+    import highspy  # deferred: loading it takes longer than many a command
+
     ends, status = highspy.HighsModelStatus, None
     for method in methods:
         solver.setOptionValue("solver", method)

@@ -3,7 +3,8 @@
     min over μ ∈ AM of  loss(μ),   loss(μ) = max over w ∈ W of ⟨w, b − μ⟩,
 
 with W the simplex over her features and their negatives, or over the features alone. For any w and
-U ≥ max over AM of ⟨w, μ⟩, loss(μ) ≥ (⟨w, b⟩ − U)/‖w‖₁ and ‖μ − b‖ ≥ (⟨w, b⟩ − U)/‖w‖.
+U ≥ max over AM of ⟨w, μ⟩, loss(μ) ≥ (⟨w, b⟩ − U)/‖w‖₁ and ‖μ − b‖ ≥ (⟨w, b⟩ − U)/‖w‖. All of it is
+in even units (`learner`), as the originals have features of range 1.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from ..checks import Floats
 from .learner import Assignment, Learned, LearnStatus
+from .nearness import proved
 
 _EPS = float(np.finfo(float).eps)
 
@@ -37,7 +39,8 @@ class Game:
         task, nearest = self.task, 0.0
         miss = task.miss(task.first)
         if task.scale == 0.0:  # all policies look the same to her
-            status, nearest = LearnStatus.NEAREST if miss else LearnStatus.MATCHED, miss
+            status = LearnStatus.NEAREST if miss else LearnStatus.MATCHED
+            nearest = proved(task.given, task.given.target, 0.0)
         elif miss <= self.goal and not self.nonnegative:
             status = LearnStatus.MATCHED
         else:
@@ -61,27 +64,34 @@ class Game:
         plus, minus = np.exp(logarithms - most), np.exp(-logarithms - most)
         return np.asarray((plus - minus) / (plus.sum() + minus.sum()))
 
-    def proved(self, weights: Floats, upper: float, terms: int = 1) -> tuple[float, float]:
-        """By (★), the least loss and the least mismatch that a policy can have.
+    def bounds(self, weights: Floats, upper: float, terms: int = 1) -> tuple[float, float]:
+        """By (★), the least loss and the least distance that a policy can have.
 
         weights [ℓ] and upper ≥ max ⟨weights, μ⟩ are sums of so many terms, with ‖w‖₁ ≤ 1 each.
         """
-        b = self.task.target
         size = float(np.abs(weights).sum())
         if size == 0.0:
             return (-math.inf if self.nonnegative else 0.0), 0.0
-        # No term of ⟨weights, b⟩ or of upper is larger, even if it was planned without care.
-        reach = 4.0 * terms * (self.task.scale + float(np.abs(b).max()))
-        slack = (terms + len(b) + 8) * _EPS * reach
-        apart = float(weights @ b) - upper - slack
+        apart = float(weights @ self.task.target) - upper - self.slack(terms)
         least = apart / size
         nearest = max(apart, 0.0) / float(np.linalg.norm(weights))
         return (least if self.nonnegative else max(least, 0.0)), nearest
 
+    def slack(self, terms: int) -> float:
+        """How far ⟨weights, b⟩ and upper, sums of so many terms, may be off."""
+        b = self.task.target
+        # No term of either is larger, even if it was planned without care.
+        reach = 4.0 * terms * (self.task.scale + float(np.abs(b).max()))
+        return (terms + len(b) + 8) * _EPS * reach
+
+    def proved(self, weights: Floats, upper: float, terms: int = 1) -> float:
+        """The least mismatch that a policy can have in her features as given."""
+        return proved(self.task, weights, upper + self.slack(terms)) if weights.any() else 0.0
+
     def status(self, mu: Floats, miss: float, least: float, nearest: float) -> LearnStatus | None:
         """How it ended if the answer is good enough, else None.
 
-        μ is hers in the game, miss the mismatch of what she returns, least and nearest are proved.
+        μ is hers in the game, miss the distance of what she returns, least and nearest are proved.
         """
         # A target that is just out of reach may still be matched within the tolerance.
         enough = self.goal if self.nonnegative else min(self.goal, least)

@@ -24,7 +24,7 @@ from ..occupancies import feature_expectations, policy_from_occupancy
 from ..planning import optimal_policy
 from ..policy import Policy
 from .learner import Assignment, Learned, LearnStatus
-from .nearness import IDLE, brings_nothing, concluded, distance, needed, rounding
+from .nearness import IDLE, brings_nothing, concluded, distance, needed, proved, rounding
 
 # The share of what is left to gain up to which the hull's nearest point is sought: it grows anyway.
 ENOUGH = 0.01
@@ -87,41 +87,44 @@ def approach(
     """
     seen, target = assignment.seen, assignment.target
     goal = tolerance * assignment.scale
-    q = past = np.zeros_like(target)
-    mismatch, proved = assignment.miss(assignment.first), 0.0
-    if mismatch <= goal:
+    q = past = best = np.zeros_like(target)
+    miss, least, upper = assignment.miss(assignment.first), 0.0, 0.0
+    if miss <= goal:
         return assignment.report(assignment.start, q, 0, [], LearnStatus.MATCHED)
     hull = Hull(assignment, blocks)
     if with_start:
         hull.add(assignment.start)
     r = (assignment.first - target) / hull.unit
-    gap, guess, idle = mismatch, None, 0
+    gap, guess, idle = miss, None, 0
     history: list[float] = []
     status = LearnStatus.OUT_OF_STEPS
     while status is LearnStatus.OUT_OF_STEPS and len(history) < max_steps:
         q = -_unit(r)
         past = memory * past + q
-        if memory and not proved and not idle and float(past @ q) > 0.0:
+        if memory and not least and not idle and float(past @ q) > 0.0:
             q = _unit(_unit(past) + q)
         plan = optimal_policy(seen, q, tolerance=needed(gap, assignment), guess=guess)
         guess, before = plan.values, gap
-        proved = max(proved, distance(target, q, plan.upper))
-        gap = mismatch - proved
+        bound = distance(target, q, plan.upper)
+        if bound > least:
+            least, best, upper = bound, q, plan.upper
+        gap = miss - least
         if gap <= max(goal, rounding(target)):
-            status = LearnStatus.NEAREST if proved else LearnStatus.ROUNDING
+            status = LearnStatus.NEAREST if least else LearnStatus.ROUNDING
         else:
             hull.add(plan.policy)
-            r = hull.nearest(ENOUGH * (mismatch / hull.unit) * (gap / hull.unit))
-            mismatch = hull.unit * float(kernels.length(r))
-            gap = mismatch - proved
+            r = hull.nearest(ENOUGH * (miss / hull.unit) * (gap / hull.unit))
+            miss = hull.unit * float(kernels.length(r))
+            gap = miss - least
             idle = idle + 1 if brings_nothing(before, gap, assignment) else 0
-            if mismatch <= goal:
+            if miss <= goal:
                 status = LearnStatus.MATCHED
             elif idle == IDLE:
                 status = LearnStatus.ROUNDING
-        history.append(mismatch)
+        history.append(assignment.mismatch(hull.unit * r))
     policy = hull.policy() if hull.policies else assignment.start
-    learned = assignment.report(policy, q, len(history), history, status, proved)
+    nearest, weights = proved(assignment, best, upper), assignment.as_given(q)
+    learned = assignment.report(policy, weights, len(history), history, status, nearest)
     return concluded(assignment, learned, goal)
 
 

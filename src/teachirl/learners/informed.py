@@ -7,14 +7,14 @@ fear, and the luck there is. No learner can do this, as none knows the reward; h
 
 Told r = ⟨w, φ⟩, she needs neither φ nor A: she looks at an MDP with ℓ + 1 features,
 
-    ψ = (Aφ_i/c_i, (r − m)/u),   c_i = max |Aφ_i|,   |r − m| ≤ u,
+    ψ = (Aφ_i/u_i, (r − m)/v),   u_i her even units (`learner`),   |r − m| ≤ v.
 
-all between −1 and 1. The worldview on ψ is B = (diag c, 0), so that Bψ = Aφ, and the weights are
-(0, …, 0, 1): the worst case of `polytope`, and so exact. What is demonstrated of the last feature
-does not matter, as B does not see it.
+The worldview on ψ is B = (diag u, 0), so that Bψ = Aφ; or (I, 0) if ε = 0, when units do not
+matter. The weights are (0, …, 0, 1): the worst case of `polytope`, and so exact. What is
+demonstrated of the last feature does not matter, as B does not see it.
 
 If no policy is within ε of b, all nearest ones have the same Aμ, the projection of b on the convex
-set AM. They are those that match it exactly, and among them she chooses.
+set AM in even units. They are those that match it exactly, and among them she chooses.
 """
 
 from __future__ import annotations
@@ -27,17 +27,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ..bounds import WorstCaseBounds, WorstCaseStatus, largest_entries
+from .. import kernels
+from ..bounds import WorstCaseBounds, WorstCaseStatus
 from ..checks import Floats, frozen
 from ..demonstrations import Demonstration
 from ..errors import require
 from ..mdp import MDP, Dynamics, check_is_mdp
 from ..occupancies import feature_expectations
+from ..planning import optimal_policy
 from ..policy import Policy
 from ..polytope import best_case, worst_case
 from ..worldview import Worldview
 from .learner import Assignment, Learned, Learner, LearnStatus
 from .min_norm_point import MinNormPoint
+from .nearness import distance
 
 # Who misses the target by this share of max‖Aφ‖/(1 − γ) matches it: the rest is rounding.
 MATCHED = 1e-9
@@ -144,33 +147,39 @@ class _Told:
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
         """The worst (best) policy that matches, or that is nearest if none does."""
-        task = Assignment(seen, target, start)
-        world, view, unit = self._world(seen)
+        task = Assignment(seen, target, start).even()
+        world, unit = self._world(task.seen)
         at_start = Demonstration.of_policy(world, task.start)
         earned = at_start.expectations[-1]  # no matter what, but of the size that it should have
-        shown = Demonstration(np.append(task.target / np.diagonal(view.matrix), earned))
+        shown = Demonstration(np.append(task.target, earned))
         if task.miss(task.first) <= EXACT * task.scale:
             shown = at_start
-        found = self._extreme(world, view, shown, self.mismatch)
+        units = task.units if self.mismatch else np.ones_like(task.units)
+        found = self._extreme(world, units, shown, self.mismatch)
         status, nearest, solves = LearnStatus.MATCHED, 0.0, found.solves
-        room = self.mismatch + MATCHED * task.scale
+        given = task.given if self.mismatch else task
+        room = self.mismatch + MATCHED * given.scale
         if found.status is WorstCaseStatus.INFEASIBLE or found.matched > room:
-            near = MinNormPoint(tolerance=EXACT).learn(seen, task.target, task.start)
-            shown = Demonstration.of_policy(world, near.policy)
-            found = self._extreme(world, view, shown, 0.0)
+            near = MinNormPoint(tolerance=EXACT).learn(seen, target, task.start)
+            shown, units = Demonstration.of_policy(world, near.policy), np.ones_like(task.units)
+            found = self._extreme(world, units, shown, 0.0)
             nearest, solves = near.nearest, solves + near.solves + found.solves
-            if near.mismatch > room:
-                proved = near.mismatch - nearest <= self.tolerance * max(task.scale, near.mismatch)
-                status = LearnStatus.NEAREST if proved else LearnStatus.ROUNDING
+            if given.miss(near.expectations / given.units) > room:
+                q = task.target - near.expectations / task.units
+                least = distance(task.target, q, optimal_policy(task.seen, q).upper)
+                miss, solves = float(kernels.length(q)), solves + 1
+                is_nearest = miss - least <= self.tolerance * max(task.scale, miss)
+                status = LearnStatus.NEAREST if is_nearest else LearnStatus.ROUNDING
         status = _STATUS.get(found.status, status)
         # The policy that was shown matches itself, so there is a witness.
         policy = shown.policy if found.witness is None else found.witness
         assert policy is not None
-        miss = task.miss(feature_expectations(seen, policy))
-        return task.report(policy, unit * found.theta, solves, [miss], status, nearest)
+        mismatch = task.given.miss(feature_expectations(seen, policy))
+        weights = unit * found.theta * units / task.units
+        return task.report(policy, weights, solves, [mismatch], status, nearest)
 
-    def _world(self, seen: MDP) -> tuple[MDP, Worldview, float]:
-        """The MDP with the features ψ, the worldview B, and u."""
+    def _world(self, seen: MDP) -> tuple[MDP, float]:
+        """The MDP with the features ψ, given hers in even units, and v."""
         mine, hers = self.dynamics, seen.dynamics
         require(
             np.array_equal(mine.offsets, hers.offsets)
@@ -185,24 +194,22 @@ class _Told:
         middle, unit = 0.5 * (r.max() + r.min()), 0.5 * float(r.max() - r.min())
         if unit <= SAME * float(np.abs(r).max()):
             middle, unit = r, 1.0
-        c = largest_entries(seen)
-        c = np.where(c > 0.0, c, 1.0)
         last = ((r - middle) / unit)[:, None]
         if seen.features_per_pair and len(r) != seen.n_pairs:
             last = last[mine.pair_states]
         elif len(r) != phi.shape[0]:
             phi = phi[mine.pair_states]
         if isinstance(phi, np.ndarray):
-            psi: Any = np.hstack([phi / c, last])
+            psi: Any = np.hstack([phi, last])
         else:
-            psi = sp.hstack([phi.multiply(1.0 / c), sp.csr_array(last)], format="csr")
-        view = Worldview(np.eye(len(c), len(c) + 1) * np.append(c, 0.0))
-        return seen.with_features(psi), view, unit
+            psi = sp.hstack([phi, sp.csr_array(last)], format="csr")
+        return seen.with_features(psi), unit
 
     def _extreme(
-        self, world: MDP, view: Worldview, shown: Demonstration, mismatch: float
+        self, world: MDP, units: Floats, shown: Demonstration, mismatch: float
     ) -> WorstCaseBounds:
         extreme = best_case if self.kind else worst_case
+        view = Worldview(np.eye(len(units), len(units) + 1) * np.append(units, 0.0))
         weights = np.append(np.zeros(view.n_rows), 1.0)
         found = extreme(world, view, weights, shown, mismatch, tolerance=self.tolerance)
         if found.status is WorstCaseStatus.INTERRUPTED:

@@ -12,7 +12,12 @@ which is the least ‖Φᵀx − b‖_∞; or, with weights known to be non-nega
 
 the largest margin by which she can beat b in every feature. The multipliers of the rows with b are
 the weights that she plays against. All is solved in units in which it is about 1: (1 − γ)x, which
-sums to 1, and Φ over its largest entry.
+sums to 1, and Φ in even units (`learner`).
+
+Mostly many x are as good, and at which one a solver ends may depend on the last bit. She takes the
+one with the least Σ c_p x_p, the costs c being of no meaning but without ties: fractional parts of
+multiples of the golden ratio. So she first looks for the least of that with Φᵀx = b; and if nothing
+matches, for the least of it among those that are as good as what the program above has found.
 """
 
 from __future__ import annotations
@@ -24,10 +29,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
 
-from ..bounds import largest_entries
 from ..checks import Floats
+from ..extremes.program_forms import highs_solver
 from ..mdp import MDP
 from ..occupancies import expectations_of, occupancy, policy_from_occupancy
 from ..planning import optimal_policy
@@ -37,6 +41,7 @@ from .learner import Assignment, Learned, LearnStatus, check_limits
 
 # What HiGHS may violate a constraint by, in units in which all is about 1.
 FEASIBLE = 1e-9
+GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,9 @@ class LinearProgram:
     the ∞-norm is seldom so in the 2-norm, and if `nonnegative`. If the solver fails, ``ROUNDING``.
 
     `solves` is 0 if she matched, and 1 if an MDP was solved to prove what she could not do.
-    `weights` are the program's multipliers, ‖w‖₁ ≤ 1, for which her policy is optimal. They are 0
-    for a target that is not on the boundary of what she can reach.
+    `weights` are the program's multipliers, ‖w‖₁ ≤ 1, for which her policy is optimal: those of the
+    features in even units, brought to hers. They are 0 if she matches, as then no reward proves
+    that she could not.
 
     Examples
     --------
@@ -84,7 +90,8 @@ class LinearProgram:
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
         """The policy of the program's occupancy."""
-        task = Assignment(seen, target, start)
+        task = Assignment(seen, target, start).even()
+        seen = task.seen
         game = Game(task, self.tolerance, self.nonnegative)
         known = game.settled()
         if known is not None:
@@ -97,52 +104,72 @@ class LinearProgram:
         if share < 1.0:
             x = (1.0 - share) * occupancy(seen, task.start) + share * x
             policy = policy_from_occupancy(seen, x)
-        miss = task.miss(mu)
+        miss, history = task.miss(mu), [task.mismatch(mu - task.target)]
+        hers = task.as_given(weights, order=1)
         if self.matches and miss <= game.goal:
-            return task.report(policy, weights, 0, [miss], LearnStatus.MATCHED)
-        least, nearest = game.proved(weights, optimal_policy(seen, weights).upper)
-        status = game.status(own, miss, least, nearest) or LearnStatus.ROUNDING
-        return task.report(policy, weights, 1, [miss], status, nearest)
+            return task.report(policy, hers, 0, history, LearnStatus.MATCHED)
+        upper = optimal_policy(seen, weights).upper
+        status = game.status(own, miss, *game.bounds(weights, upper)) or LearnStatus.ROUNDING
+        return task.report(policy, hers, 1, history, status, game.proved(weights, upper))
 
 
 def _solve(task: Assignment, nonnegative: bool) -> tuple[Floats | None, Floats]:
     """The program's occupancy [P], None if the solver failed, and its weights [ℓ]."""
     seen, dynamics = task.seen, task.seen.dynamics
     n_pairs, n_states, n = seen.n_pairs, seen.n_states, seen.n_features
-    away, unit = 1.0 - seen.discount, float(largest_entries(seen).max())
+    away, nothing = 1.0 - seen.discount, np.zeros(n)
     leaves = sp.csr_array(
         (np.ones(n_pairs), dynamics.pair_states, np.arange(n_pairs + 1)), shape=(n_pairs, n_states)
     )
     flow = leaves - seen.discount * dynamics.transitions
-    phi: Any = sp.csr_array(seen.features) / unit
+    phi: Any = sp.csr_array(seen.features)
     phi = phi if seen.features_per_pair else phi[dynamics.pair_states]
-    one, ones, none = sp.eye_array(n), sp.csr_array(np.ones((n, 1))), sp.csr_array((n, 1))
-    # Variables: x, p, q, τ; without q if the weights are non-negative.
-    parts = [-one, -ones] if nonnegative else [-one, one, none]
-    rows: list[list[Any]] = [[flow.T] + [None] * len(parts), [phi.T, *parts]]
-    table = sp.block_array(rows, format="csc")
-    within = None
+    right = [away * seen.start, away * task.target]
+    places = np.arange(n_pairs, dtype=np.int32)
+    other_cost = np.modf(GOLDEN * (places + 1.0))[0]
     if not nonnegative:
-        within = sp.hstack([sp.csr_array((n, n_pairs)), one, one, -ones], format="csc")
-    cost, lower = np.zeros(table.shape[1]), np.zeros(table.shape[1])
+        table = sp.csr_array(sp.hstack([flow, phi], format="csr"))
+        solver = highs_solver(table, other_cost, np.zeros(n_pairs), np.concatenate(right))
+        if _solved(solver, "simplex", "ipm"):
+            return _occupancy(solver, n_pairs) / away, nothing
+    one, ones = sp.eye_array(n), sp.csr_array(np.ones((1, n)))
+    # A row a variable: x, p, τ; or x, p, q, what p + q are less than τ by, τ.
+    rows: list[list[Any]] = [[flow, phi], [None, -one], [None, -ones]]
+    if not nonnegative:
+        rows = [[flow, phi, None], [None, -one, one], [None, one, one], [None, None, one]]
+        rows += [[None, None, -ones]]
+        right.append(nothing)
+    table = sp.csr_array(sp.block_array(rows, format="csr"))
+    cost, least = np.zeros(table.shape[0]), np.zeros(table.shape[0])
     cost[-1] = -1.0 if nonnegative else 1.0
-    lower[-1] = -math.inf if nonnegative else 0.0
-    for method in ("highs-ipm", "highs-ds"):  # the first ends with a crossover, at a vertex too
-        found: Any = linprog(  # type: ignore[call-overload]  # its types know no sparse arrays
-            cost,
-            A_ub=within,
-            b_ub=None if nonnegative else np.zeros(n),
-            A_eq=table,
-            b_eq=np.concatenate([away * seen.start, away * task.target / unit]),
-            bounds=np.column_stack([lower, np.full(len(lower), math.inf)]),
-            method=method,
-            options={
-                "primal_feasibility_tolerance": FEASIBLE,
-                "dual_feasibility_tolerance": FEASIBLE,
-            },
-        )
-        if found.status == 0:
-            weights = np.asarray(found.eqlin.marginals[n_states:], dtype=float)
-            weights /= max(float(np.abs(weights).sum()), 1.0)  # rounding aside, it is not above 1
-            return np.maximum(found.x[:n_pairs], 0.0) / away, weights
-    return None, np.zeros(n)
+    least[-1] = -math.inf if nonnegative else 0.0
+    solver = highs_solver(table, cost, least, np.concatenate(right))
+    if not _solved(solver, "ipm", "simplex"):  # the first ends with a crossover, at a vertex too
+        return None, nothing
+    solution, x = solver.getSolution(), _occupancy(solver, n_pairs)
+    weights = np.array(solution.row_dual)[n_states : n_states + n]
+    weights /= max(float(np.abs(weights).sum()), 1.0)  # rounding aside, it is not above 1
+    tau = float(solution.col_value[-1])
+    ends = (tau - FEASIBLE, math.inf) if nonnegative else (0.0, tau + FEASIBLE)
+    solver.changeColBounds(len(cost) - 1, *ends)
+    solver.changeColCost(len(cost) - 1, 0.0)
+    solver.changeColsCost(n_pairs, places, other_cost)
+    if _solved(solver, "simplex"):  # from the basis that it has
+        x = _occupancy(solver, n_pairs)
+    return x / away, weights
+
+
+def _solved(solver: Any, *methods: str) -> bool:
+    """Whether HiGHS finds an optimum by the first of the methods that comes to an end."""
+    status = ""
+    for method in methods:
+        solver.setOptionValue("solver", method)
+        solver.run()
+        status = solver.getModelStatus().name
+        if status in ("kOptimal", "kInfeasible"):
+            break
+    return status == "kOptimal"
+
+
+def _occupancy(solver: Any, n_pairs: int) -> Floats:
+    return np.maximum(np.array(solver.getSolution().col_value)[:n_pairs], 0.0)

@@ -25,7 +25,7 @@ A state that is never left counts with its entropy, for ever: a sink should have
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,7 +38,7 @@ from ..planning import optimal_policy
 from ..policy import Policy
 from ..soft import UNSEEN, SoftModel, SoftPoint, check_temperature
 from .learner import Assignment, Learned, LearnStatus, check_limits
-from .nearness import concluded
+from .nearness import concluded, distance, proved
 
 _EPS = float(np.finfo(float).eps)
 HALVINGS = 20  # of a step of Newton's, before rounding is taken to be in the way
@@ -93,18 +93,23 @@ class MaxCausalEntropy:
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
         """Match `target`, [ℓ], as randomly as possible; `start` is used if it is nearer."""
-        task = Assignment(seen, target, start)
+        given = Assignment(seen, target, start)
+        task, rho = given.even(), self.regularisation * self.temperature
         goal = self.tolerance * task.scale
         if task.miss(task.first) <= goal:
             nothing = np.zeros(seen.n_features)
             return task.report(task.start, nothing, 0, [], LearnStatus.MATCHED)
-        search = _Search(task, goal, self.regularisation * self.temperature, self.max_steps)
+        if rho > 0.0:
+            # ‖θ‖ is to be small in her features as given; whoever is this near in them matches.
+            goal *= float(task.units.min())
+            task = given
+        search = _Search(task, goal, self.tolerance * task.scale, rho, self.max_steps)
         status = search.run()
         policy = Policy(seen.dynamics, chances=search.now.point.chances)
-        weights = self.temperature * search.now.theta
-        learned = task.report(policy, weights, search.solves, search.history, status)
-        learned = concluded(task, learned, goal)
-        return replace(learned, nearest=min(search.nearest, learned.mismatch))
+        weights = self.temperature * (search.now.theta / task.units)
+        nearest = proved(task, *search.proof)
+        learned = task.report(policy, weights, search.solves, search.history, status, nearest)
+        return concluded(task, learned, goal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,18 +153,24 @@ class _Search:
     Attributes
     ----------
     now : _Iterate, the last one accepted
+    goal : the distance that is a match
+    flat : the ‖∇D‖ that ends the search if ρ > 0
     history : the mismatches of those accepted, without θ = 0, which she begins with
     solves : MDPs solved
-    nearest : proved lower bound on the mismatch of all policies
+    nearest : lower bound on the distance of all policies
+    proof : the direction [ℓ] that gives it, and what no policy exceeds along it
     outside : whether the target is proved out of reach, and the nearest policy is looked for
     """
 
-    def __init__(self, task: Assignment, goal: float, rho: float, max_steps: int) -> None:
-        self.task, self.goal, self.rho, self.max_steps = task, goal, rho, max_steps
+    def __init__(
+        self, task: Assignment, goal: float, flat: float, rho: float, max_steps: int
+    ) -> None:
+        self.task, self.goal, self.flat, self.rho, self.max_steps = task, goal, flat, rho, max_steps
         self.model = SoftModel(task.seen)
         self.rounding = 128.0 * _EPS * (float(np.linalg.norm(task.target)) + task.scale)
         self.history: list[float] = []
         self.solves, self.nearest, self.outside = 0, 0.0, False
+        self.proof = np.zeros(task.seen.n_features), 0.0
         self.now = self.first = self.at(np.zeros(task.seen.n_features), None)
 
     def at(self, theta: Floats, guess: Floats | None) -> _Iterate:
@@ -184,7 +195,7 @@ class _Search:
             return LearnStatus.MATCHED
         if self.nearest > 0.0 and self.now.miss - self.nearest <= max(self.goal, self.rounding):
             return LearnStatus.NEAREST
-        if self.rho > 0.0 and float(np.linalg.norm(self.now.slope(self.rho))) <= self.goal:
+        if self.rho > 0.0 and _length(self.now.slope(self.rho)) <= self.flat:
             return LearnStatus.SETTLED
         return LearnStatus.OUT_OF_STEPS if len(self.history) >= self.max_steps else None
 
@@ -196,14 +207,16 @@ class _Search:
             if length > 0.0:
                 self.solves += 1
                 u = direction / length
-                bound = float(u @ b) - optimal_policy(self.task.seen, u).upper - 0.5 * self.rounding
-                self.nearest = max(self.nearest, bound)
+                upper = optimal_policy(self.task.seen, u).upper
+                bound = distance(b, u, upper)
+                if bound > self.nearest:
+                    self.nearest, self.proof = bound, (u, upper)
         self.outside = self.outside or (self.rho == 0.0 and self.nearest > self.goal)
         return self.status()
 
     def accept(self, iterate: _Iterate) -> None:
         self.now = iterate
-        self.history.append(iterate.miss)
+        self.history.append(self.task.mismatch(iterate.gap))
         # D is at least the entropy of whoever matches: negative, it says that nobody does.
         sizes = DOUBT * (np.abs(self.task.target) + self.model.largest)
         doubt = iterate.point.error + float(np.abs(iterate.theta) @ sizes)

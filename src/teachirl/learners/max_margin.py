@@ -51,5 +51,5 @@ class MaxMargin:
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
         """Find a policy near `target` [ℓ]; `start` is π_0."""
-        assignment = Assignment(seen, target, start)
+        assignment = Assignment(seen, target, start).even()
         return approach(assignment, self.tolerance, self.max_steps, blocks=1, with_start=True)

@@ -51,7 +51,7 @@ class MinNormPoint:
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
         """Find the policy nearest to `target` [ℓ]; `start` is the first that can be mixed."""
-        assignment = Assignment(seen, target, start)
+        assignment = Assignment(seen, target, start).even()
         # A policy with chances costs as much as many plans where there are many states.
         cheap = assignment.start.is_deterministic or seen.n_states <= DIRECT_LIMIT
         return approach(

@@ -84,7 +84,8 @@ class MultiplicativeWeights:
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
         """The uniform mixture of the rounds' policies, as one stationary policy."""
-        task = Assignment(seen, target, start)
+        task = Assignment(seen, target, start).even()
+        seen = task.seen
         game = Game(task, self.tolerance, self.nonnegative)
         known = game.settled()
         if known is not None:
@@ -110,12 +111,14 @@ class MultiplicativeWeights:
             guess, rounds = plan.values, rounds + 1
             mean = b + ahead / rounds
             mu, share = game.mixed(mean)
-            history.append(task.miss(mu))
-            least, nearest = game.proved(weights, bounds, rounds)
-            status = game.status(mean, history[-1], least, nearest)
+            history.append(task.mismatch(mu - b))
+            least, nearest = game.bounds(weights, bounds, rounds)
+            status = game.status(mean, task.miss(mu), least, nearest)
             if status is None and len(history) == self.max_steps:
                 status = LearnStatus.OUT_OF_STEPS
             if status is not None:
                 break
         policy = policy_from_occupancy(seen, (1.0 - share) * first + share * visits / rounds)
-        return task.report(policy, weights / rounds, len(history), history, status, nearest)
+        nearest = game.proved(weights, bounds, rounds)
+        weights = task.as_given(weights / rounds, order=1)
+        return task.report(policy, weights, len(history), history, status, nearest)

@@ -34,6 +34,7 @@ from .nearness import (
     concluded,
     distance,
     needed,
+    proved,
     rounding,
 )
 
@@ -69,35 +70,37 @@ class Projection:
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
         """Find a policy near `target` [ℓ]; `start` is the first of the mixture."""
-        assignment = Assignment(seen, target, start)
+        assignment = Assignment(seen, target, start).even()
         b, goal = assignment.target, self.tolerance * assignment.scale
-        mismatch, weights = assignment.miss(assignment.first), np.zeros(seen.n_features)
-        if mismatch <= goal:
+        miss, weights = assignment.miss(assignment.first), np.zeros(seen.n_features)
+        if miss <= goal:
             return assignment.report(assignment.start, weights, 0, [], LearnStatus.MATCHED)
         mixture = _Mixture(assignment)
         enough = max(goal, rounding(b))
-        hoped, best, gap, idle = 0.0, weights, mismatch, 0
+        hoped, best, gap, idle = 0.0, weights, miss, 0
         history: list[float] = []
         status = LearnStatus.OUT_OF_STEPS
         while status is LearnStatus.OUT_OF_STEPS and len(history) < self.max_steps:
-            weights, near, mismatch = mixture.step(needed(gap, assignment))
+            weights, near, miss = mixture.step(needed(gap, assignment))
             if near > hoped:  # up to rounding; it is proved once, at the end
                 hoped, best = near, weights
-            history.append(mismatch)
-            before, gap = gap, mismatch - hoped
+            history.append(assignment.mismatch(b - mixture.mu))
+            before, gap = gap, miss - hoped
             idle = idle + 1 if brings_nothing(before, gap, assignment) else 0
-            if mismatch <= goal:
+            if miss <= goal:
                 status = LearnStatus.MATCHED
             elif gap <= 0.9 * enough or idle == IDLE:
                 status = LearnStatus.ROUNDING
-        solves, proved = len(history), 0.0
+        solves, nearest = len(history), 0.0
         if hoped > 0.0:
-            plan = optimal_policy(seen, best, tolerance=needed(enough, assignment))
-            solves, proved = solves + 1, distance(b, best, plan.upper)
-        if status is LearnStatus.ROUNDING and proved and mismatch - proved <= enough:
-            status = LearnStatus.NEAREST
+            plan = optimal_policy(assignment.seen, best, tolerance=needed(enough, assignment))
+            solves, nearest = solves + 1, proved(assignment, best, plan.upper)
+            near = distance(b, best, plan.upper)
+            if status is LearnStatus.ROUNDING and near and miss - near <= enough:
+                status = LearnStatus.NEAREST
         policy = policy_from_occupancy(seen, mixture.x)
-        learned = assignment.report(policy, weights, solves, history, status, proved)
+        weights = assignment.as_given(weights)
+        learned = assignment.report(policy, weights, solves, history, status, nearest)
         return concluded(assignment, learned, goal)
 
 

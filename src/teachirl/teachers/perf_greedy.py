@@ -23,6 +23,7 @@ from ..errors import require
 from ..kernels import Table
 from ..kernels.simulation import rehearse
 from ..learners import Informed, Learner, Projection
+from ..learners.learner import divided, even_scale, even_units
 from ..learners.nearness import IDLE
 from ..learners.projection import SMALL
 from ..mdp import MDP
@@ -134,9 +135,10 @@ class _Rehearsal:
 
     def earned(self, seen: MDP, target: Floats) -> float | None:
         """What she earns in the end; None if it takes the learner herself to tell."""
-        phi, learner, dynamics = seen.features, self.learner, seen.dynamics
-        scale = seen.largest_feature / (1.0 - seen.discount)
-        mu = np.asarray(phi.T @ self.visits)
+        learner, dynamics, units = self.learner, seen.dynamics, even_units(seen, target)
+        mu, target = np.asarray(seen.features.T @ self.visits) / units, target / units
+        seen = seen.with_features(divided(seen.features, units))
+        phi, scale = seen.features, even_scale(seen)
         begun = gap = float(kernels.length(mu - target))
         if begun <= learner.tolerance * scale:
             return float(self.rewards @ self.visits)

@@ -14,6 +14,7 @@ from scipy.optimize import nnls
 
 from ..checks import Floats, frozen
 from ..demonstrations import Demonstration
+from ..learners.learner import even_units
 from ..mdp import MDP
 from ..occupancies import feature_expectations, mixture, policy_from_occupancy
 from ..planning import optimal_policy
@@ -53,6 +54,16 @@ class Case:
     def scale(self) -> float:
         """max ‖Aφ‖/(1 − γ), which no policy's expectations exceed"""
         return self.seen.largest_feature / (1.0 - self.seen.discount)
+
+    @cached_property
+    def even(self) -> Case:
+        """The same in even units (`learners.learner`), in which nearness may be measured."""
+        units = even_units(self.seen, self.target)
+        return replace(
+            self,
+            view=Worldview(self.view.matrix / units[:, None]),
+            target=frozen(self.target / units),
+        )
 
     @cached_property
     def nearest_policy(self) -> Policy:
@@ -131,6 +142,8 @@ def cases() -> Iterator[Case]:
         right,
     )
     yield _case("features in tiny units", line, 1e-12 * np.eye(5)[1:4], right, mixed=True)
+    units = np.array([1.0, 1e-9, 1e-4])
+    yield _case("units that differ", line, units[:, None] * np.eye(5)[1:4], right, mixed=True)
     yield _case("a target inside the polytope", line, np.eye(5), right, mixed=True)
     yield _sampled("a sampled target that no policy has", line, np.eye(5), right)
     yield _far("a target far out of reach", line, [[1, 0, 0, 0, 0], [0, 1, -1, 0, 0]], right)
