@@ -329,12 +329,12 @@ class TestReproduce:
             "teachirl: stopped; the same command goes on where it stopped\n",
         )
 
-    def test_interrupted_where_a_shell_has_it_ignore_interrupts(self, teachirl, failing):
-        class Interrupt(RuntimeError):
-            def __init__(self):
-                signal.raise_signal(signal.SIGINT)
+    def test_interrupted_where_a_shell_has_it_ignore_interrupts(self, teachirl, monkeypatch):
+        def interrupted(references, **options):
+            signal.raise_signal(signal.SIGINT)
 
-        failing(Interrupt)
+        module = types.SimpleNamespace(reproduce=interrupted)
+        monkeypatch.setitem(sys.modules, "teachirl.experiments.reproduce", module)
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             assert teachirl("reproduce")[0] == 130
