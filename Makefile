@@ -5,13 +5,18 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
 
-.PHONY: demo test lint types bench clean
+.PHONY: demo test test-everywhere lint types bench clean
 
 demo: $(READY)
 	$(BIN)/teachirl reproduce --quick --out out
+	@echo 'Next, a problem of your own: $(BIN)/teachirl init problem.toml writes one to start from,'
+	@echo 'and $(BIN)/teachirl certify problem.toml says how badly the learner in it can do, and why.'
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+test-everywhere: $(READY)
+	$(BIN)/python tests/everywhere.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -37,5 +42,5 @@ $(PEERS): $(READY)
 	touch $@
 
 clean:
-	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,9 @@
+import signal
+
 from hypothesis import HealthCheck, settings
+
+# Ignored in the background of a shell, also by all whom the tests start and then interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples every time: a failure is a change of the code, not of the dice. The first
 # example may compile a kernel, so no deadline.

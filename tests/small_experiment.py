@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from numba.core.event import trigger_event
 
 from teachirl.engine import Job, run_units
 from teachirl.experiments import Experiment, Result
@@ -42,6 +43,17 @@ def units(settings):
     return of_kinds(settings.first, *["good"] * (settings.trials - 1))
 
 
+def compiling(seconds):
+    """Seem to compile a function that calls another, for so long, half of it busily."""
+    begun, busy = time.perf_counter(), time.thread_time()
+    with trigger_event("numba:compile"):
+        while time.thread_time() - busy < 0.5 * seconds:
+            pass
+        time.sleep(max(begun + seconds - time.perf_counter(), 0.0))
+        with trigger_event("numba:compile"):
+            pass
+
+
 def run(settings, trial, kind):
     begun = ""
     if settings.marks:
@@ -56,6 +68,8 @@ def run(settings, trial, kind):
         sys.exit("no more")
     if kind == "endless" or (kind == "endless at first" and not begun):
         time.sleep(600)
+    if kind == "compiling":
+        compiling(1.2)
     if kind == "talking":
         print("a unit speaks")
     time.sleep(0.02)

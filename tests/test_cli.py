@@ -1,6 +1,7 @@
 import csv
 import errno
 import json
+import signal
 import subprocess
 import sys
 import types
@@ -327,6 +328,18 @@ class TestReproduce:
             "",
             "teachirl: stopped; the same command goes on where it stopped\n",
         )
+
+    def test_interrupted_where_a_shell_has_it_ignore_interrupts(self, teachirl, monkeypatch):
+        def interrupted(references, **options):
+            signal.raise_signal(signal.SIGINT)
+
+        module = types.SimpleNamespace(reproduce=interrupted)
+        monkeypatch.setitem(sys.modules, "teachirl.experiments.reproduce", module)
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            assert teachirl("reproduce")[0] == 130
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 class TestErrors:

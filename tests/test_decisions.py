@@ -480,7 +480,7 @@ class TestFrontier:
             """A second passes each time one looks at the clock, after the first few times."""
             return float(max(next(looks) - allowed, 0))
 
-        monkeypatch.setattr(CURVES, "time", SimpleNamespace(monotonic=ticks))
+        monkeypatch.setattr(CURVES, "clock", SimpleNamespace(seconds=ticks))
         found = frontier(asked, seconds=1.0)
         assert not found.exact
         assert found.method.startswith("Stopped after 1 seconds, having tried ")

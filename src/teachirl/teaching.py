@@ -12,13 +12,13 @@ money is spent, or as soon as a relative performance is guaranteed, whatever the
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from . import clock
 from .bounds import WorstCaseStatus
 from .checks import Ints, as_floats, frozen
 from .demonstrations import Demonstration, as_demonstration
@@ -216,7 +216,7 @@ class _Lecture:
 
     def next(self, teacher: Teacher, rng: np.random.Generator, most: int, max_cost: float) -> bool:
         """One more round; False if the teacher does not want one."""
-        task, began = self.task, time.perf_counter()
+        task, began = self.task, clock.seconds()
         candidates = self.candidates(max_cost)
         situation = Situation(
             task=task,
@@ -233,7 +233,7 @@ class _Lecture:
             notes=self.notes,
         )
         choice = teacher.choose(situation, rng)
-        spent = time.perf_counter() - began
+        spent = clock.seconds() - began
         choice = _checked_choice(choice, len(task.teachable))
         if choice.feature is None:
             missing = [task.names[i] for i in task.required if i not in self.taught]
@@ -261,14 +261,14 @@ class _Lecture:
     def _train(self, feature: int | None, choice: Choice | None, choosing: float) -> None:
         task, view = self.task, self.view
         target = view.matrix @ self.demonstration.expectations
-        began = time.perf_counter()
+        began = clock.seconds()
         learned = self.learner.learn(view.observe(task.mdp), target, self.policy)
-        learning = time.perf_counter() - began
+        learning = clock.seconds() - began
         self.policy = learned.policy
         earned = float(task.weights @ feature_expectations(task.mdp, learned.policy))
-        began = time.perf_counter()
+        began = clock.seconds()
         guaranteed = self._guaranteed() if self.certified else math.nan
-        certifying = time.perf_counter() - began
+        certifying = clock.seconds() - began
         self.rounds.append(
             Round(
                 taught=feature,

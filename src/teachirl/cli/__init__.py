@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import io
+import signal
 import sys
 from typing import Annotated
 
@@ -60,6 +61,9 @@ def main() -> None:
     """Run what the arguments say, and end the process: 2 says that the user made a mistake."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal has a ×
+    # What a script starts with & is told to ignore SIGINT; who sends it to a command means it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         app(prog_name="teachirl")
     except TeachirlError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations, groupby
@@ -11,6 +10,7 @@ from itertools import combinations, groupby
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import clock
 from ..learners import Learned, LearnStatus
 from ..learners.learner import Assignment
 from ..mdp import MDP
@@ -165,7 +165,7 @@ class _Tried:
 
     def __init__(self, problem: Problem, seconds: float) -> None:
         self.problem, self.task = problem, problem.task
-        self.until, self.stopped = time.monotonic() + seconds, False
+        self.until, self.stopped = clock.seconds() + seconds, False
         self.guaranteed: dict[frozenset[int], float] = {}
         shown = self.task.demonstration
         # Of a sampled demonstration more rows are matched less closely, or by nobody: more may be
@@ -174,7 +174,7 @@ class _Tried:
 
     def out_of_time(self) -> bool:
         """Whether the time is up; asked only where there is more to do, which then is left."""
-        self.stopped = self.stopped or time.monotonic() >= self.until
+        self.stopped = self.stopped or clock.seconds() >= self.until
         return self.stopped
 
     def cost(self, features: Iterable[int]) -> float:

@@ -10,6 +10,8 @@ from typing import Any
 from ..errors import TeachirlError
 from ..provenance import package_versions
 
+COMPILING = b"compiling"  # what a worker says of itself when that takes long
+
 
 class EngineError(TeachirlError, RuntimeError):
     """There is nobody left to do the work; what was done is kept."""

@@ -17,7 +17,8 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import cast
 
-from .jobs import EngineError, Job, Ledger
+from .. import clock
+from .jobs import COMPILING, EngineError, Job, Ledger
 
 # A job is given up when this many processes died of it, and all work when as many in a row died
 # before they could take a job.
@@ -78,6 +79,8 @@ class _Pool:
                 message = worker.receive()
                 if message is None:
                     self.bury(worker)
+                elif message == COMPILING:
+                    clock.tell_compiling()
                 else:
                     self.hear(worker, message)
 
@@ -113,7 +116,7 @@ class _Pool:
 
 
 class _Worker:
-    """A process of ours. It speaks first when it came up, and then after each job."""
+    """A process of ours. It speaks first when it came up, when it compiles, and after each job."""
 
     def __init__(self) -> None:
         self.connection, theirs = Pipe()

@@ -12,14 +12,16 @@ import queue
 import socket
 import sys
 import threading
-import time
 import traceback
+from functools import cache
 from multiprocessing.connection import Connection
 
 import numba
 
+from .. import clock
 from ..experiments.experiment import perform
 from ..provenance import package_versions
+from .jobs import COMPILING
 
 PACKAGES = package_versions()
 
@@ -31,13 +33,13 @@ def attempt(text: str) -> str:
     JSONDecodeError: Expecting value: line 1 column 1 (char 0)
     """
     numba.set_num_threads(1)
-    started = time.thread_time()
+    started = clock.processor_seconds()
     try:
         said = json.loads(perform(text))
     except (Exception, SystemExit) as error:
         line = " ".join(str(error).split())
         said = {"error": f"{type(error).__name__}: {line}", "traceback": traceback.format_exc()}
-    said["elapsed"] = time.thread_time() - started
+    said["elapsed"] = clock.processor_seconds() - started
     said["worker"] = f"{socket.gethostname()}:{os.getpid()}"
     said["packages"] = PACKAGES
     return json.dumps(said)
@@ -52,6 +54,7 @@ def main() -> None:
     connection = Connection(descriptor)
     jobs: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, jobs), daemon=True).start()
+    clock.on_compiling(cache(lambda: connection.send_bytes(COMPILING)))
     try:
         connection.send_bytes(b"ready")
         while True:

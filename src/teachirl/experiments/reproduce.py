@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,30 +54,38 @@ class Report:
             f"{chapter.record.elapsed:>7.1f} s of processor time"
             for chapter in self.chapters
         ]
-        counts = [
-            f"{sum(claim.verdict is verdict for claim in self.claims)} {text}"
-            for verdict, text in (
-                (Verdict.HOLDS, "hold"),
-                (Verdict.FAILS, "fail"),
-                (Verdict.UNDECIDED, "are undecided"),
-            )
-        ]
         total = sum(chapter.record.elapsed for chapter in self.chapters)
         lines.append(
             f"{total:.0f} s of processor time in all; this time it took {self.seconds:.0f} s"
         )
-        lines.append(f"\nOf {len(self.claims)} claims, {', '.join(counts)}:")
-        if self.quick:
-            lines.append("  (sizes are reduced: this shows that everything runs, not what is true)")
+        lines += ["", *self._judged(), ""]
+        figures = sum(len(chapter.findings.figures) for chapter in self.chapters)
         lines += [
-            f"  {claim.verdict}: {claim.text} ({claim.measured})"
-            for claim in self.claims
-            if claim.verdict is not Verdict.HOLDS
+            f"Made: {figures} figures, as PDF, SVG, PNG and CSV, in {self.folder / 'figures'}.",
+            f"Look first at {self.folder / 'reproduction.md'}: all figures, what is claimed, and "
+            "what was measured.",
         ]
-        lines.append(
-            f"\nFigures and claims are in {self.folder}; begin with reproduction.md there."
-        )
         return "\n".join(lines)
+
+    def _judged(self) -> list[str]:
+        """How many claims hold, and those that do not."""
+        by_verdict = {
+            verdict: [claim for claim in self.claims if claim.verdict is verdict]
+            for verdict in Verdict
+        }
+        judged = len(self.claims) - len(by_verdict[Verdict.UNJUDGED])
+        lines = [f"Of {judged} claims, {len(by_verdict[Verdict.HOLDS])} hold."] if judged else []
+        lines += [
+            f"  {verdict}: {claim.text} ({claim.measured})"
+            for verdict in (Verdict.FAILS, Verdict.UNDECIDED)
+            for claim in by_verdict[verdict]
+        ]
+        if judged < len(self.claims):
+            lines.append(
+                f"{len(self.claims) - judged} claims are about larger sizes than these, and are "
+                "not judged here: leave out --quick for them."
+            )
+        return lines
 
 
 def reproduce(
@@ -195,7 +203,11 @@ class _Study:
     def analysed(self) -> Findings:
         done = self.store.finished(self.run)
         pairs = [(unit, Result(*done[canonical(unit)])) for unit in self.units]
-        return self.experiment.analyse(self.settings, Results(pairs))
+        found = self.experiment.analyse(self.settings, Results(pairs))
+        if self.settings == self.experiment.full:
+            return found
+        claims = (replace(claim, verdict=Verdict.UNJUDGED) for claim in found.claims)
+        return replace(found, claims=tuple(claims))
 
     def chapter(self) -> Chapter:
         findings = self.findings or self.analysed()

@@ -19,12 +19,12 @@ The bounds in between steer; what is returned is proved at the end, as in `progr
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import clock
 from ..bounds import (
     WorstCaseBounds,
     WorstCaseStatus,
@@ -104,7 +104,7 @@ def worst_case_by_bundle(
         check_policy(mdp, policy)
     sight = Sight(mdp, view, float(mismatch))
     count = block_count(mdp, len(sight.basis)) if blocks is None else blocks
-    deadline = time.monotonic() + max_seconds
+    deadline = clock.seconds() + max_seconds
     search = Search(mdp, sight, -w if maximise else w, target, policy, tolerance, count)
     early = WorstCaseStatus.INACCURATE
     try:
@@ -232,7 +232,7 @@ class Search:
         """Search until the bounds are close or nothing is to gain; whether it ran out of budget."""
         master, promised, failures, idle = self.master, 0.0, 0, 0
         while self.matchable:
-            if self.solves >= max_solves or time.monotonic() > deadline:
+            if self.solves >= max_solves or clock.seconds() > deadline:
                 self._match(self.t)
                 return True
             model = self._maximise(self.centre, self.t, 0.02 * max(self.asked, promised))

@@ -7,7 +7,6 @@ are divided by the largest that they can be. What comes back is a suggestion (`p
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .. import clock
 from ..bounds import MATCHED
 from ..checks import Floats
 from ..mdp import MDP
@@ -119,7 +119,7 @@ class Problem:
 
     def seconds(self) -> float:
         """How long a solver may still run."""
-        return max(self.deadline - time.monotonic(), 1e-9)
+        return max(self.deadline - clock.seconds(), 1e-9)
 
 
 def solve_linear(

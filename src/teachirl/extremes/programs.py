@@ -24,13 +24,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import clock
 from ..bounds import (
     WorstCaseBounds,
     WorstCaseStatus,
@@ -103,7 +103,7 @@ def solve_program(
         mismatch == 0.0 or form == "cone",
         f"mismatch {mismatch!r} needs the form 'cone'; linear programs match exactly",
     )
-    deadline = time.monotonic() + max_seconds
+    deadline = clock.seconds() + max_seconds
     problem = Problem(mdp, view, -w if maximise else w, target, float(mismatch), deadline)
     x = None if occupancy is None else _checked_occupancy(problem, occupancy)
     found = _solve(problem, form, x, tolerance)

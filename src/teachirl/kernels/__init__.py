@@ -4,6 +4,7 @@ Index arrays are unsigned: a signed index costs Numba a test for "counted from t
 access. The first call of a kernel compiles it; the result is kept on disk.
 """
 
+from .. import clock  # noqa: F401, it takes notice of what is compiled
 from .layouts import (
     Layout,
     PairReward,

@@ -30,6 +30,9 @@ SLIP_TOLERANCE = 1e-15  # by how much a probability may miss the mixture that it
 compiled: Any = njit(cache=True, error_model="numpy")
 # For loops that threads may share the work of.
 shared: Any = njit(cache=True, error_model="numpy", nogil=True)
+# For what only other kernels call: an entry from Python takes as long to compile as a short loop.
+PART: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+part: Any = njit(cache=True, error_model="numpy", **PART)
 
 
 class Table(NamedTuple):

@@ -9,7 +9,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from ..checks import Floats
-from .layouts import Layout, compiled, drift, is_a, shared
+from .layouts import Layout, compiled, drift, is_a, part, shared
 
 CHAINS = 8  # independent chains of updates in a sweep, to hide the latency of each
 
@@ -51,7 +51,14 @@ def _passed_on(operator, x, s):
     return flow
 
 
-@compiled
+@part
+def copy(source, target):
+    """target[:] ← source, without the code that would tell of shapes that differ."""
+    for i in range(np.uint64(0), np.uint64(target.size)):
+        target[i] = source[i]
+
+
+@part
 def dot(a, b):
     """⟨a, b⟩, in an order that does not depend on BLAS or on how many threads it would take."""
     n = np.uint64(a.size)
@@ -65,14 +72,14 @@ def dot(a, b):
     return sums.sum()
 
 
-@compiled
+@part
 def apply(operator, x, out):
     """out ← operator · x"""
     for s in range(np.uint64(0), np.uint64(x.size)):
         out[s] = x[s] - passed_on(operator, x, s)
 
 
-@compiled
+@part
 def relax(operator, b, x):
     """x ← what a forward and a backward Gauss–Seidel sweep make of operator · x = b, from x = 0."""
     n, chains, one, zero = np.uint64(x.size), np.uint64(CHAINS), np.uint64(1), np.uint64(0)
@@ -94,7 +101,7 @@ def relax(operator, b, x):
             x[s] = b[s] + passed_on(operator, x, s)
 
 
-@compiled
+@part
 def bicgstab(operator, x, rest, goal, steps, work):
     """Improve x towards operator · x = b until ‖b − operator · x‖₁ ≤ goal; `relax` preconditions.
 
@@ -104,8 +111,8 @@ def bicgstab(operator, x, rest, goal, steps, work):
     shadow, direction, image, other = work[0], work[1], work[2], work[3]
     eased, eased_rest = work[4], work[5]
     n = x.size
-    shadow[:] = rest
-    direction[:] = rest
+    copy(rest, shadow)
+    copy(rest, direction)
     rho = dot(rest, shadow)
     left = np.inf
     for _ in range(steps):
@@ -179,7 +186,7 @@ def push(layout, choice, start, discount):
     return y
 
 
-@compiled
+@part
 def rest_of_flow(operator, start, y, rest):
     """rest ← start − operator · y; gives back its 1-norm."""
     apply(operator, y, rest)

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from ..checks import Floats, Ints
 from .blocks import add_scaled
-from .layouts import compiled
+from .layouts import PART, compiled, part
 
 # Sums may be reordered, so that dot products use vector instructions.
-summed: Any = njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+summed: Any = njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, **PART)
 
+# No column. A plain −1 is a type of its own to Numba, for which it would compile all over again.
+NOBODY = np.int64(-1)
 DEPENDENT = 1e-9  # a column adds nothing if less than this share of it sticks out of the others
 
 
@@ -46,7 +48,7 @@ def dot(a, b):
     return total
 
 
-@compiled
+@part
 def append(difference, q, R, m):
     """Add a column to the factorisation q[:m]ᵀ R[:m, :m]; whether it is independent of the others.
 
@@ -65,13 +67,23 @@ def append(difference, q, R, m):
     if m == rest.size or not left > DEPENDENT * size:
         return False
     R[m, m] = left
-    q[m] = rest / left
+    for x in range(rest.size):
+        q[m, x] = rest[x] / left
     return True
 
 
-@compiled
-def drop(q, R, m, gone):
-    """Remove column `gone` of m from the factorisation, by rotations."""
+@part
+def multipliers(centre, t, r, theta):
+    """theta ← centre − t r"""
+    for x in range(theta.size):
+        theta[x] = centre[x] - t * r[x]
+
+
+@part
+def drop(free, q, R, m, gone):
+    """Remove column `gone` of m from the factorisation, by rotations, and from free[:m]."""
+    for i in range(gone, m - 1):
+        free[i] = free[i + 1]
     for j in range(gone, m - 1):
         for i in range(j + 2):
             R[i, j] = R[i, j + 1]
@@ -87,7 +99,7 @@ def drop(q, R, m, gone):
             q[j, x], q[j + 1, x] = c * upper + s * lower, c * lower - s * upper
 
 
-@compiled
+@part
 def back_solve(R, m, x):
     for j in range(m - 1, -1, -1):
         x[j] /= R[j, j]
@@ -95,7 +107,7 @@ def back_solve(R, m, x):
             x[i] -= R[i, j] * x[j]
 
 
-@compiled
+@part
 def forward_solve(R, m, x):
     """x ← R⁻ᵀ x"""
     for j in range(m):
@@ -104,7 +116,7 @@ def forward_solve(R, m, x):
             x[i] -= R[j, i] * x[j]
 
 
-@compiled
+@part
 def forget(pool, support, m, leaving):
     """Take column `leaving` out of the support; gives back the new size of the factorisation."""
     columns, owner = pool.columns, pool.owner
@@ -115,22 +127,20 @@ def forget(pool, support, m, leaving):
     if base[block] != leaving:
         for i in range(m):
             if free[i] == leaving:
-                drop(q, R, m, i)
-                free[i : m - 1] = free[i + 1 : m]
+                drop(free, q, R, m, i)
                 return m - 1
         return m
     # The others of the block are kept as differences to its base: a new base, new differences.
     mine = np.empty(m, np.int64)
     count, best = 0, -1
-    i = 0
+    i = np.int64(0)
     while i < m:
         if owner[free[i]] == block:
             mine[count] = free[i]
             count += 1
             if best < 0 or share[free[i]] > share[best]:
                 best = free[i]
-            drop(q, R, m, i)
-            free[i : m - 1] = free[i + 1 : m]
+            drop(free, q, R, m, i)
             m -= 1
         else:
             i += 1
@@ -166,7 +176,7 @@ def rebuild(pool, support, count):
     return m
 
 
-@compiled
+@part
 def residual_of(pool, support, m, r):
     columns = pool.columns
     share, base, free = support.share, support.base, support.free
@@ -179,7 +189,7 @@ def residual_of(pool, support, m, r):
             r[x] += share[free[i]] * columns[free[i], x]
 
 
-@compiled
+@part
 def longest_step(pool, support, m, step, entering):
     """How far the shares can move along `step` [m] (and the entering one up), and who stops it."""
     owner = pool.owner
@@ -199,7 +209,7 @@ def longest_step(pool, support, m, step, entering):
     return longest, who, of_base
 
 
-@compiled
+@part
 def move(support, m, step, of_base, length):
     share, base, free = support.share, support.base, support.free
     for i in range(m):
@@ -208,7 +218,7 @@ def move(support, m, step, of_base, length):
         share[base[g]] = max(share[base[g]] + length * of_base[g], 0.0)
 
 
-@compiled
+@part
 def settle(pool, support, m, t, r, reduced):
     """Minimise over the support; columns whose share falls to 0 leave it.
 
@@ -221,9 +231,10 @@ def settle(pool, support, m, t, r, reduced):
         for i in range(m):
             along[i] = (reduced[base[owner[free[i]]]] - reduced[free[i]]) / t
         forward_solve(R, m, along)
-        step[:m] = along[:m]
+        for i in range(m):
+            step[i] = along[i]
         back_solve(R, m, step)
-        longest, who, of_base = longest_step(pool, support, m, step, -1)
+        longest, who, of_base = longest_step(pool, support, m, step, NOBODY)
         length = min(longest, 1.0)
         move(support, m, step, of_base, length)
         for i in range(m):
@@ -236,7 +247,7 @@ def settle(pool, support, m, t, r, reduced):
     return m
 
 
-@compiled
+@part
 def enter(pool, support, m, entering):
     """Bring a column into the support; if it depends on the others, one of them makes room."""
     columns, owner = pool.columns, pool.owner
@@ -301,14 +312,15 @@ def minimise(pool, n, support, m, centre, t, enough, floor, pivots, r, theta, re
         # From scratch, as the pivots keep r and the reduced costs up only to rounding.
         for _ in range(2):
             residual_of(pool, support, m, r)
-            theta[:] = centre - t * r
+            multipliers(centre, t, r, theta)
             price(columns, cost, theta, free[:m], reduced)
             price(columns, cost, theta, base, reduced)
             m = settle(pool, support, m, t, r, reduced)
         residual_of(pool, support, m, r)
-        theta[:] = centre - t * r
+        multipliers(centre, t, r, theta)
         price(columns, cost, theta, everyone, reduced)
-        best[:] = base
+        for g in range(blocks):
+            best[g] = base[g]
         count = 0
         for j in range(n):
             if reduced[j] < reduced[base[owner[j]]] and not inside[j]:
@@ -333,7 +345,7 @@ def minimise(pool, n, support, m, centre, t, enough, floor, pivots, r, theta, re
         # Those who could improve matters, until none of them can; then look at all again.
         before = done
         while done < pivots:
-            gain, entering = max(0.25 * enough / blocks, noise), -1
+            gain, entering = max(0.25 * enough / blocks, noise), NOBODY
             for i in range(count):
                 j = candidates[i]
                 if not inside[j] and reduced[base[owner[j]]] - reduced[j] > gain:
@@ -343,7 +355,7 @@ def minimise(pool, n, support, m, centre, t, enough, floor, pivots, r, theta, re
             m = enter(pool, support, m, entering)
             m = settle(pool, support, m, t, r, reduced)
             done += 1
-            theta[:] = centre - t * r
+            multipliers(centre, t, r, theta)
             price(columns, cost, theta, candidates[:count], reduced)
             price(columns, cost, theta, base, reduced)
             for i in range(m):

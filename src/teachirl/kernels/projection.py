@@ -9,6 +9,9 @@ from .linear import push
 from .master import dot
 from .sweeps import extremes, length, plan
 
+# Not a plain number, which is a type of its own to Numba: it would compile `plan` all over again.
+MOST_ROUNDS = np.int64(1000)
+
 
 @compiled
 def project(layout, features, start, target, discount, tolerance, v, choice, mu, x, offsets):
@@ -39,7 +42,7 @@ def project(layout, features, start, target, discount, tolerance, v, choice, mu,
         discount,
         goal,
         0.5 * (1.0 - discount) * goal,
-        1000,
+        MOST_ROUNDS,
     )
     visits = push(layout, choice, start, discount)
     ahead = -mu

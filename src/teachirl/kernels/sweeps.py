@@ -14,15 +14,16 @@ from .layouts import (
     is_deterministic,
     is_table,
     pair_reward,
+    part,
 )
-from .linear import CHAINS, Following, bicgstab
+from .linear import CHAINS, Following, bicgstab, copy
 
 PAIRS_OF_SWEEPS = 3  # forward and backward, between two looks at the residual
 STALLED = 200  # rounds without progress after which rounding is to blame
 LANES = 32  # rewards swept together: enough vector operations to hide the latency of each
 
 
-@compiled
+@part
 def sweep(layout, reward, v, discount):
     """Gauss–Seidel backups in place, once forward and once backward.
 
@@ -47,7 +48,7 @@ def sweep(layout, reward, v, discount):
             v[s] = bellman(layout, reward, v, s, discount)[0]
 
 
-@compiled
+@part
 def residual(layout, reward, v, backed_up, choice, discount):
     """backed_up ← Tv and choice ← who attains it; the least and the largest of Tv − v."""
     low, high = np.inf, -np.inf
@@ -61,7 +62,7 @@ def residual(layout, reward, v, backed_up, choice, discount):
     return low, high
 
 
-@compiled
+@part
 def break_ties(layout, reward, v, backed_up, choice, discount, tie):
     """choice ← the first action within `tie` of the best, backed_up ← T_π v; least of T_π v − v."""
     low = np.inf
@@ -77,7 +78,7 @@ def break_ties(layout, reward, v, backed_up, choice, discount, tie):
     return low
 
 
-@compiled
+@part
 def walk(layout, reward, v, choice, discount, path, state):
     """v ← the value of the deterministic policy `choice` in deterministic dynamics, in O(S).
 
@@ -117,7 +118,7 @@ def walk(layout, reward, v, choice, discount, path, state):
                 value = v[t]
 
 
-@compiled
+@part
 def follow(layout, reward, v, backed_up, choice, discount, pairs):
     """v ← T_π^m backed_up with m = 2·pairs + 1 and π = choice; backed_up is used up."""
     n = np.uint64(v.size)
@@ -128,7 +129,7 @@ def follow(layout, reward, v, backed_up, choice, discount, pairs):
             target[s] = pair_reward(layout, reward, s, a) + discount * drift(layout, source, s, a)
 
 
-@compiled
+@part
 def extrapolate(v, older, step, largest_rate):
     """v ← where each state's geometric series leads, given v − older and the difference before it.
 
@@ -141,7 +142,7 @@ def extrapolate(v, older, step, largest_rate):
         v[s] += now * rate / (1.0 - rate)
 
 
-@compiled
+@part
 def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
     """Sweep v until MacQueen's bounds on the optimal values are at most `target` apart.
 
@@ -207,26 +208,26 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
             goal = max(0.01 * before, 0.1 * target * (1.0 - discount) * n)
             left = bicgstab(Following(layout, choice, discount), v, work[6], goal, 200, work)
             if not left < before:
-                v[:] = backed_up
+                copy(backed_up, v)
         else:
             if phase == 3 and spread > 0.9 * before_jump:
-                v[:] = saved
+                copy(saved, v)
                 failures += 1
                 phase = 0 if failures < 3 else -1
             else:
-                v[:] = backed_up
+                copy(backed_up, v)
             if phase >= 0:
                 if older.size == 0:
                     older, step, saved = np.empty(n), np.empty(n), np.empty(n)
                 phase %= 3
                 if phase == 2:
-                    saved[:] = v
+                    copy(v, saved)
                     before_jump = spread
                     extrapolate(v, older, step, discount**steps)
                 else:
                     for s in range(n):
                         step[s] = v[s] - older[s]
-                older[:] = v
+                copy(v, older)
                 phase += 1
         if stalled % 2 == 0:
             for _ in range(PAIRS_OF_SWEEPS):
@@ -268,7 +269,7 @@ def plan(layout, reward, start, v, choice, discount, target, tie, rounds):
     return values, hoped, high, mean(start, backed_up), low, largest, done, ended
 
 
-@compiled
+@part
 def mean(start, v):
     """⟨start, v⟩ by Neumaier's compensated sum, exact up to two roundings."""
     total, lost = 0.0, 0.0

@@ -51,7 +51,7 @@ def reproduction_page(chapters: Sequence[Chapter], quick: bool) -> str:
         "# The paper, reproduced" + (" (small)" if quick else ""),
         f"Made by `{command}`. The numbers behind each figure are in the CSV of the same name in "
         "its output folder; `teachirl runs` lists and exports all that was computed.",
-        "The sizes are reduced: this page shows that everything runs, not what is true."
+        "The sizes are reduced: claims about larger ones have their numbers here, and no verdict."
         if quick
         else "",
     ]

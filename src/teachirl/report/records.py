@@ -251,11 +251,12 @@ class Figure:
 
 
 class Verdict(enum.Enum):
-    """What came of a claim."""
+    """What came of a claim; it is not judged by results of smaller sizes than it speaks of."""
 
     HOLDS = "holds"
     FAILS = "fails"
     UNDECIDED = "undecided"
+    UNJUDGED = "needs the full sizes"
 
     def __str__(self) -> str:
         return str(self.value)

@@ -1,0 +1,114 @@
+"""Compiling counts for nothing, and who looks on is told of it, once."""
+
+import io
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from types import SimpleNamespace
+
+import pytest
+from numba.core.event import trigger_event
+
+from small_experiment import Settings, compiling, jobs_of, of_kinds
+from teachirl import clock
+from teachirl.engine import run_units
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def screen(monkeypatch):
+    """A terminal for stderr, in a process that has told of nothing yet."""
+    shown = Screen()
+    monkeypatch.setattr(clock, "sys", SimpleNamespace(stderr=shown))
+    monkeypatch.setattr(clock, "_spent", clock._Spent())
+    clock.tell_compiling.cache_clear()
+    yield shown
+    clock.tell_compiling.cache_clear()
+
+
+def test_clocks_stand_still(screen):
+    real, processor = clock.seconds(), clock.processor_seconds()
+    truly, busy = time.perf_counter(), time.thread_time()
+    compiling(0.2)
+    compiling(0.2)
+    assert time.perf_counter() - truly >= 0.4
+    assert clock.seconds() - real <= time.perf_counter() - truly - 0.4
+    assert clock.processor_seconds() - processor <= time.thread_time() - busy - 0.2
+    assert screen.getvalue() == ""
+
+
+def test_clocks_stand_still_also_where_compiling_fails(screen):
+    truly, before = time.perf_counter(), clock.seconds()
+    with suppress(KeyboardInterrupt), trigger_event("numba:compile"):
+        time.sleep(0.1)
+        raise KeyboardInterrupt
+    time.sleep(0.1)
+    assert 0.1 <= clock.seconds() - before <= time.perf_counter() - truly - 0.1
+
+
+def test_the_clock_of_another_thread_goes_on(screen):
+    before = clock.seconds()
+    other = threading.Thread(target=compiling, args=[0.1])
+    other.start()
+    other.join()
+    assert clock.seconds() - before >= 0.1
+
+
+def test_a_long_compilation_is_told_of_once(screen, monkeypatch):
+    monkeypatch.setattr(clock, "PATIENCE", 0.1)
+    compiling(0.06)
+    assert screen.getvalue() == ""
+    compiling(0.06)  # together they take long
+    assert screen.getvalue() == clock.MESSAGE + "\n"
+    compiling(0.2)
+    assert screen.getvalue() == clock.MESSAGE + "\n"
+
+
+@pytest.mark.parametrize("session", [False, True])
+def test_only_who_looks_on_is_told(screen, monkeypatch, session):
+    monkeypatch.setattr(clock, "PATIENCE", 0.0)
+    monkeypatch.setattr(screen, "isatty", lambda: False)
+    if session:
+        clock.sys.ps1 = ">>> "
+    compiling(0.01)
+    assert screen.getvalue() == (clock.MESSAGE + "\n" if session else "")
+
+
+def test_workers_tell_the_process_that_started_them(screen):
+    elapsed = []
+    failed = run_units(
+        jobs_of(Settings(), of_kinds("compiling", "compiling", "good")),
+        workers=2,
+        on_done=lambda _, outcome: elapsed.append(outcome.elapsed),
+    )
+    assert failed == []
+    assert screen.getvalue() == clock.MESSAGE + "\n"
+    assert len(elapsed) == 3 and 0.0 < max(elapsed) < 0.5
+
+
+def test_what_is_cached_is_not_compiled(tmp_path):
+    code = """
+import sys, teachirl as ti
+from teachirl import clock
+clock.PATIENCE, sys.ps1 = 0.0, ">>> "
+from teachirl.kernels import length
+length(ti.worlds.chain(5).start)
+"""
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        ).stderr
+        for _ in range(2)
+    ]
+    assert said == [clock.MESSAGE + "\n", ""]
