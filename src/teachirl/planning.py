@@ -279,7 +279,11 @@ def _plan(
     layout, beyond = dynamics.layout, gamma / (1.0 - gamma)
     least, most = kernels.extremes(rewards)
     largest = max(abs(least), abs(most)) / (1.0 - gamma)
-    norms = kernels.length(weights) * mdp.largest_feature
+    # Of features in very different units only those count that have weight.
+    norms = min(
+        kernels.length(weights) * mdp.largest_feature,
+        kernels.most_product(weights, mdp.largest_entries),
+    )
     require(
         math.isfinite(1e6 * (norms + largest) / (1.0 - gamma) ** 2),
         f"weights give rewards of the order of {norms:.3g}: too large to plan with",
@@ -329,7 +333,7 @@ def _plan(
 def _slack(mdp: MDP, norms: float, largest: float) -> float:
     """What rounding may do to a start value: one reward and one backup, times 1/(1 − γ).
 
-    norms is ‖w‖ max ‖φ‖, largest bounds the values. The last term is what may underflow.
+    norms bounds Σ |w_i φ_i|, largest bounds the values. The last term is what may underflow.
     """
     relative = kernels.rounding_of(mdp.dynamics.layout)
     backup_error = 2.0 * relative * largest

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .bounds import matching_room
 from .checks import Floats
 from .demonstrations import Demonstration
 from .errors import require
 from .exposing import LENGTH, UP, Exposed, Exposer
 from .indistinct import Indistinct, indistinct_directions
 from .mdp import MDP
-from .planning import optimal_policy, worst_policy
+from .planning import optimal_policies, optimal_policy, worst_policy
 from .policy import Policy
 from .polytope import worst_case
 from .precision import first_largest
@@ -161,8 +162,10 @@ def best_demonstration(
     if span > 0.0 and upper - plain.lower > tolerance * span:
         never = indistinct_directions(mdp) if indistinct is None else indistinct
         basis = view.without(never.basis).basis
-        if len(basis) == 0:
-            upper, status = plain.upper, ShownStatus.BLIND
+        if len(basis) == 0 and _looks_alike(mdp, view):
+            upper, status = min(plain.upper, upper), ShownStatus.BLIND
+        elif len(basis) == 0:  # beside larger features what she sees is rounding, but no policy's
+            status = ShownStatus.UNPROVED
         else:
             exposer = Exposer(mdp, basis, w, span)
             places = [exposer.coordinates(reward) for reward in (view.matrix.T @ plain.theta, w)]
@@ -189,6 +192,16 @@ def best_demonstration(
         solves=solves,
         status=status,
     )
+
+
+def _looks_alike(mdp: MDP, view: Worldview) -> bool:
+    """Whether all policies look the same to her, up to the rounding of each of her own rows."""
+    seen = view.observe(mdp)
+    axes = np.eye(seen.n_features)
+    ends = optimal_policies(seen, np.vstack([axes, -axes])).lower
+    widths = ends[: len(axes)] + ends[len(axes) :]
+    sizes = seen.largest_entries / (1.0 - mdp.discount)
+    return bool((widths <= matching_room(mdp) * sizes).all())
 
 
 def _search(

@@ -17,7 +17,7 @@ from .layouts import (
     rounding_of,
 )
 from .linear import Flow, push, solve_flow, sweep_flow
-from .sweeps import LANES, extremes, length, plan, sweep_lanes
+from .sweeps import LANES, extremes, length, most_product, plan, sweep_lanes
 
 __all__ = [
     "LANES",
@@ -31,6 +31,7 @@ __all__ = [
     "extremes",
     "layout_of",
     "length",
+    "most_product",
     "padded",
     "plan",
     "push",

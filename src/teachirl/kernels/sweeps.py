@@ -305,6 +305,15 @@ def length(vector):
 
 
 @compiled
+def most_product(vector, largest):
+    """Σ |vector_i| largest_i: no ⟨vector, φ⟩ with |φ_i| ≤ largest_i is above."""
+    total = 0.0
+    for i in range(vector.size):
+        total += abs(vector[i]) * largest[i]
+    return total
+
+
+@compiled
 def sweep_lanes(successors, own, rewards, v, lanes, discount, tolerance):
     """Sweep `lanes` rewards together, in a table of four moves; rewards and v are [S · lanes].
 
