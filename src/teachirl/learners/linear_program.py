@@ -172,4 +172,5 @@ def _solved(solver: Any, *methods: str) -> bool:
 
 
 def _occupancy(solver: Any, n_pairs: int) -> Floats:
-    return np.maximum(np.array(solver.getSolution().col_value)[:n_pairs], 0.0)
+    values: Floats = np.array(solver.getSolution().col_value)
+    return np.asarray(np.maximum(values[:n_pairs], 0.0))
