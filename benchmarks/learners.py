@@ -79,7 +79,9 @@ class Case:
     def problem(self) -> peers.Problem:
         mdp = ti.worlds.gridworld(self.size, BLOCKS[self.size], 0.9, self.slip)
         rng = np.random.default_rng([self.seed, self.rows])
-        view = ti.Worldview(rng.standard_normal((self.rows, mdp.n_features)))
+        rows = rng.standard_normal((self.rows, mdp.n_features))
+        # Of range 1 each, the units in which learners measure.
+        view = ti.Worldview(rows / np.ptp(rows, axis=1, keepdims=True))
         w = rng.standard_normal(mdp.n_features)
         best = ti.optimal_policy(mdp, w / np.linalg.norm(w)).policy
         return peers.Problem(mdp, view, view.observe(mdp), best)

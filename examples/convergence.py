@@ -104,7 +104,9 @@ class Problem:
 
 def problem(target: str, rng: np.random.Generator, size: int, n_seen: int) -> Problem:
     mdp = ti.worlds.gridworld(size, block=2, discount=0.9)
-    view = ti.Worldview(rng.standard_normal((n_seen, mdp.n_features)))
+    rows = rng.standard_normal((n_seen, mdp.n_features))
+    # Of range 1 each, the units in which learners measure.
+    view = ti.Worldview(rows / np.ptp(rows, axis=1, keepdims=True))
     weights = rng.standard_normal(mdp.n_features)
     if target != "inside":
         weights = view.matrix.T @ rng.standard_normal(n_seen)

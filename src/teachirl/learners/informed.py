@@ -83,9 +83,10 @@ class Adversarial(_Extreme):
 
     Parameters
     ----------
-    mismatch : ε, how far she may be from the target; 0 to match it up to rounding
+    mismatch : ε, how far she may be from the target, in her features as given; 0 to match it up to
+        rounding
     tolerance : how near the worst there is her policy must be, as a fraction of max R − min R; and,
-        if none matches, her mismatch the least there is, of it or of max‖Aφ‖/(1 − γ)
+        if none matches, her distance the least there is, of it or of max‖Aφ‖/(1 − γ), in even units
 
     ``informed(mdp, weights)`` makes her a learner. Her ``weights`` are the θ [ℓ] which proves that
     none is worse: how the worst case would change with the target. She ends

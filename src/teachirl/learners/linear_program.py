@@ -50,8 +50,8 @@ class LinearProgram:
 
     Parameters
     ----------
-    tolerance : mismatch that counts as matched, as a fraction of max‖Aφ‖/(1 − γ). The solver
-        itself keeps to 1e-9 of that, and a vertex is mostly exact up to rounding
+    tolerance : distance that counts as matched, as a fraction of max‖Aφ‖/(1 − γ), in even units
+        (`learner`). The solver keeps to 1e-9 of that, and a vertex is mostly exact up to rounding
     nonnegative : whether the weights are known to be non-negative, so that more of a feature is
         never worse. She then does not match the target but beats it in every feature, if she can
 
@@ -172,4 +172,5 @@ def _solved(solver: Any, *methods: str) -> bool:
 
 
 def _occupancy(solver: Any, n_pairs: int) -> Floats:
-    return np.maximum(np.array(solver.getSolution().col_value)[:n_pairs], 0.0)
+    values: Floats = np.array(solver.getSolution().col_value)
+    return np.asarray(np.maximum(values[:n_pairs], 0.0))

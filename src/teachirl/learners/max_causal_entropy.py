@@ -54,11 +54,12 @@ class MaxCausalEntropy:
 
     Parameters
     ----------
-    tolerance : the mismatch at which she stops, as a fraction of max ‖Aφ‖/(1 − γ)
+    tolerance : the distance at which she stops, as a fraction of max ‖Aφ‖/(1 − γ), in even units
+        (`learner`)
     max_steps : stop after that many steps
     temperature : τ > 0; it scales the weights she reports, and nothing else if not regularised
-    regularisation : ρ ≥ 0, to keep the weights small: she then stops at the least of D, if the
-        mismatch is not within the tolerance before, with the status SETTLED
+    regularisation : ρ ≥ 0, to keep the weights of her features as given small: she then stops at
+        the least of D, if she does not match before, with the status SETTLED
 
     A target out of reach leads to the nearest policy, with a proof. If the policy that she starts
     with matches, she keeps it, and has no weights to report; the uniform one is the most random.

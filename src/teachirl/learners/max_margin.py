@@ -29,7 +29,7 @@ class MaxMargin:
     Parameters
     ----------
     tolerance : the margin to stop at, or what is left of it to lose, as a fraction of
-        max ‖Aφ‖/(1 − γ)
+        max ‖Aφ‖/(1 − γ), all in even units (`learner`)
     max_steps : MDP solves at most
 
     Examples

@@ -28,8 +28,8 @@ class MinNormPoint:
 
     Parameters
     ----------
-    tolerance : the mismatch to stop at, or what is left to gain over the nearest policy, as a
-        fraction of max ‖Aφ‖/(1 − γ)
+    tolerance : the distance to stop at, or what is left to gain over the nearest policy, as a
+        fraction of max ‖Aφ‖/(1 − γ), all in even units (`learner`)
     max_steps : MDP solves at most
 
     Examples

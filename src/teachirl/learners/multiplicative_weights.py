@@ -48,7 +48,8 @@ class MultiplicativeWeights:
 
     Parameters
     ----------
-    tolerance : mismatch that counts as matched, as a fraction of max‖Aφ‖/(1 − γ)
+    tolerance : distance that counts as matched, as a fraction of max‖Aφ‖/(1 − γ), in even units
+        (`learner`)
     max_steps : T, rounds; each is one MDP solve. The learning rate is set for this many
     nonnegative : whether the weights are known to be non-negative, so that more of a feature is
         never worse. She then does not match the target but tries to beat it in every feature
@@ -57,7 +58,7 @@ class MultiplicativeWeights:
     bound. The game is about another norm: once that is solved up to the tolerance, or up to a half
     if the target is just out of reach, she ends ``SETTLED``. So she mostly does if `nonnegative`.
 
-    `weights` are the mean of all rounds', with ‖w‖₁ ≤ 1.
+    `weights` are the mean of all rounds', brought from even units to hers, with ‖w‖₁ ≤ 1.
 
     Examples
     --------

@@ -9,6 +9,9 @@ mixture goes the same way, so that it is one stationary policy whenever she stop
 of Frank & Wolfe on ‖μ − b‖²: each step also proves that no policy is nearer to b than
 
     (⟨w, b⟩ − max_M ⟨w, μ⟩)/‖w‖.
+
+Abbeel & Ng have features in [0, 1]: all of it is in even units (`learner`), so that a feature does
+not count for less because its numbers are small.
 """
 
 from __future__ import annotations
@@ -47,8 +50,8 @@ class Projection:
 
     Parameters
     ----------
-    tolerance : the mismatch to stop at, or what is left to gain over the nearest policy, as a
-        fraction of max ‖Aφ‖/(1 − γ)
+    tolerance : the distance to stop at, or what is left to gain over the nearest policy, as a
+        fraction of max ‖Aφ‖/(1 − γ), all in even units (`learner`)
     max_steps : MDP solves at most; one more proves how near a policy can be
 
     Examples
