@@ -175,6 +175,10 @@ def checked_transitions(rows: sp.csr_array, dynamics: Dynamics) -> sp.csr_array:
         lengths = np.diff(rows.indptr)
         rounded = error > np.maximum(8, lengths) * EPS
         rows.data = rows.data / np.repeat(np.where(rounded, sums, 1.0), lengths)
+    # Of one type wherever it suffices: kernels are compiled for each type that they meet.
+    if max(rows.nnz, *rows.shape) <= np.iinfo(np.int32).max:
+        rows.indices = rows.indices.astype(np.int32, copy=False)
+        rows.indptr = rows.indptr.astype(np.int32, copy=False)
     for array in (rows.data, rows.indices, rows.indptr):
         array.setflags(write=False)
     return rows

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import splu
 
 from . import kernels
-from .checks import ROW_SUM_TOLERANCE, Floats, as_floats, at
+from .checks import ROW_SUM_TOLERANCE, Floats, as_floats, at, frozen
 from .errors import require
 from .kernels import Table
 from .kernels.chains import conditional, inflow
@@ -56,7 +56,7 @@ def state_occupancy(mdp: MDP, policy: Policy, start: Floats | None = None) -> Fl
     `start` [S] replaces the MDP's distribution of the first state; it need not sum to 1.
     """
     check_policy(mdp, policy)
-    layout, first = mdp.dynamics.layout, mdp.start if start is None else start
+    layout, first = mdp.dynamics.layout, mdp.start if start is None else frozen(start.view())
     if policy.pairs is not None and isinstance(layout, Table) and layout.own == 1.0:
         choice = policy.pairs - mdp.dynamics.offsets[:-1]
         return np.asarray(kernels.push(layout, choice, first, mdp.discount))
