@@ -172,8 +172,3 @@ def combination_error(
 def matching_room(mdp: MDP) -> float:
     """What a witness may miss, as a share of what she can see of a policy: rounding only."""
     return max(MATCHED, 64.0 * EPS / (1.0 - mdp.discount))
-
-
-def largest_entries(mdp: MDP) -> Floats:
-    """max |φ_j| of each feature, [k]."""
-    return mdp.largest_entries

@@ -14,10 +14,9 @@ import math
 import numpy as np
 
 from ..checks import Floats
+from ..precision import EPS
 from .learner import Assignment, Learned, LearnStatus
 from .nearness import proved
-
-_EPS = float(np.finfo(float).eps)
 
 
 class Game:
@@ -82,7 +81,7 @@ class Game:
         b = self.task.target
         # No term of either is larger, even if it was planned without care.
         reach = 4.0 * terms * (self.task.scale + float(np.abs(b).max()))
-        return (terms + len(b) + 8) * _EPS * reach
+        return (terms + len(b) + 8) * EPS * reach
 
     def proved(self, weights: Floats, upper: float, terms: int = 1) -> float:
         """The least mismatch that a policy can have in her features as given."""

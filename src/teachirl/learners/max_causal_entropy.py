@@ -36,11 +36,11 @@ from ..errors import require
 from ..mdp import MDP
 from ..planning import optimal_policy
 from ..policy import Policy
+from ..precision import EPS
 from ..soft import UNSEEN, SoftModel, SoftPoint, check_temperature
 from .learner import Assignment, Learned, LearnStatus, check_limits
 from .nearness import concluded, distance, proved
 
-_EPS = float(np.finfo(float).eps)
 HALVINGS = 20  # of a step of Newton's, before rounding is taken to be in the way
 # Out of reach, ρ falls by a factor whenever ‖∇D‖ is this share of what is left to prove.
 FALL, NEAR = 5.0, 0.1
@@ -168,7 +168,7 @@ class _Search:
     ) -> None:
         self.task, self.goal, self.flat, self.rho, self.max_steps = task, goal, flat, rho, max_steps
         self.model = SoftModel(task.seen)
-        self.rounding = 128.0 * _EPS * (float(np.linalg.norm(task.target)) + task.scale)
+        self.rounding = 128.0 * EPS * (float(np.linalg.norm(task.target)) + task.scale)
         self.history: list[float] = []
         self.solves, self.nearest, self.outside = 0, 0.0, False
         self.proof = np.zeros(task.seen.n_features), 0.0

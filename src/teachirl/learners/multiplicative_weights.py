@@ -33,7 +33,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..bounds import largest_entries
 from ..mdp import MDP
 from ..occupancies import expectations_of, occupancy, policy_from_occupancy
 from ..planning import optimal_policy
@@ -92,7 +91,7 @@ class MultiplicativeWeights:
         if known is not None:
             return known
         b, n = task.target, seen.n_features
-        d = float(largest_entries(seen).max()) / (1.0 - seen.discount) + float(np.abs(b).max())
+        d = float(seen.largest_entries.max()) / (1.0 - seen.discount) + float(np.abs(b).max())
         rate = 0.5 * math.log1p(math.sqrt(2.0 * math.log(game.size) / self.max_steps)) / d
         first = occupancy(seen, task.start)
         # Sums over the rounds: occupancies, μ − b, weights, and bounds on what these can earn.

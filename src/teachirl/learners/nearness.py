@@ -12,12 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from .. import kernels
-from ..bounds import expectation_error, largest_entries
 from ..checks import Floats, frozen
-from ..occupancies import feature_expectations, mixture
+from ..occupancies import expectation_error, feature_expectations, mixture
+from ..precision import EPS
 from .learner import Assignment, Learned, LearnStatus
 
-_EPS = float(np.finfo(float).eps)
 IDLE = 3  # steps in a row that bring nothing: rounding
 
 
@@ -44,25 +43,25 @@ def proved(assignment: Assignment, q: Floats, upper: float) -> float:
     size = float(np.abs(p).max())
     p /= size
     # Features and weights in other units are rounded once each, which Σ |p_i| |Aφ_i| bounds.
-    terms = float(np.abs(q) @ largest_entries(seen)) / (1.0 - seen.discount)
-    most = (upper + 4.0 * _EPS * (terms + abs(upper))) / size + expectation_error(given.seen, p)
+    terms = float(np.abs(q) @ seen.largest_entries) / (1.0 - seen.discount)
+    most = (upper + 4.0 * EPS * (terms + abs(upper))) / size + expectation_error(given.seen, p)
     return distance(given.target, p, most)
 
 
 def product_error(q: Floats, target: Floats, upper: float) -> float:
     """How far ⟨q, target⟩ − upper may be off."""
-    return (len(q) + 8) * _EPS * (float(np.abs(q) @ np.abs(target)) + abs(upper))
+    return (len(q) + 8) * EPS * (float(np.abs(q) @ np.abs(target)) + abs(upper))
 
 
 def length_error(n: int) -> float:
     """How far ‖v‖ may be off, relatively, with the n entries of v rounded once themselves; twice
     that, as two lengths are compared: of a direction, and of what is missing."""
-    return 2.0 * (n + 8) * _EPS
+    return 2.0 * (n + 8) * EPS
 
 
 def rounding(target: Floats) -> float:
     """What `distance` may lose: no mismatch is asked to be nearer to what is proved."""
-    return 8.0 * (len(target) + 8) * _EPS * float(kernels.length(target))
+    return 8.0 * (len(target) + 8) * EPS * float(kernels.length(target))
 
 
 def needed(gap: float, assignment: Assignment) -> float:
@@ -73,7 +72,7 @@ def needed(gap: float, assignment: Assignment) -> float:
 
 def brings_nothing(before: float, gap: float, assignment: Assignment) -> bool:
     """Whether the gap between the mismatch and what is proved has fallen by rounding only."""
-    return gap > before - 8.0 * _EPS * assignment.scale
+    return gap > before - 8.0 * EPS * assignment.scale
 
 
 def best_share(ahead: Floats, missing: Floats) -> float:
