@@ -40,7 +40,7 @@ FINEST = 1e-3
 class LearnStatus(enum.Enum):
     """How learning ended; the text says what to do about it."""
 
-    MATCHED = "all of her features match, up to the tolerance"
+    MATCHED = "the mismatch is within the tolerance"
     NEAREST = "no policy matches more closely: the target is out of her reach"
     SETTLED = "she did as well as she could by a measure of her own, and so did not match"
     OUT_OF_STEPS = "stopped early; allow more steps, or ask for a larger tolerance"
