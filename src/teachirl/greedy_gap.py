@@ -142,7 +142,7 @@ def greedy_gap(
         risk,
         ratio,
         factor,
-        risk_at_least(min(math.sqrt(least), risk), rows),
+        risk_at_least(min(math.sqrt(least), risk), view, rows),
         search.lower,
     )
 

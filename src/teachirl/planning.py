@@ -15,7 +15,8 @@ import enum
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from fractions import Fraction
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +29,9 @@ from .mdp import MDP, check_is_mdp
 from .occupancies import feature_expectations
 from .policy import Policy
 from .precision import EPS, down, up
+
+# Above so many numbers rewards that look equal are not compared exactly.
+EXACT_LIMIT = 10_000_000
 
 
 class PlanStatus(enum.Enum):
@@ -244,11 +248,24 @@ def performance_at_least(mdp: MDP, weights: Floats, least: float, best: Plan, wo
 
     Where all policies are equal it is 1; but that no difference was found proves no equality.
     """
-    rewards = mdp.rewards(weights)
-    if rewards.min() == rewards.max():
+    if _surely_equal(mdp, weights):
         return 1.0
     above, spread = down(least - worst.upper), up(best.upper - worst.upper)
     return min(max(down(above / spread), 0.0), 1.0) if spread > 0.0 and above > 0.0 else 0.0
+
+
+def _surely_equal(mdp: MDP, weights: Floats) -> bool:
+    """Whether all policies earn the same: there is one only, or all rewards are exactly equal."""
+    if mdp.n_pairs == mdp.n_states:
+        return True
+    rewards, counted = mdp.rewards(weights), np.flatnonzero(weights)
+    if rewards.min() != rewards.max() or len(rewards) * len(counted) > EXACT_LIMIT:
+        return False
+    features: Any = mdp.features[:, counted]
+    rows = np.unique(features if isinstance(features, np.ndarray) else features.toarray(), axis=0)
+    w = [Fraction(each) for each in weights[counted].tolist()]
+    terms = (zip(w, row.tolist(), strict=True) for row in rows)
+    return len({sum((a * Fraction(b) for a, b in row if b), Fraction()) for row in terms}) <= 1
 
 
 def _checked_tolerance(tolerance: float) -> float:

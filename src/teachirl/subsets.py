@@ -130,15 +130,20 @@ def best_subset(
         search.run(plan.chosen, max_nodes)
     added = free[search.places[list(search.best)]]
     risk = min(teaching_risk(wider.extend(rows[added]), weights), before)
-    lower = risk_at_least(min(math.sqrt(max(before**2 - search.bound, 0.0)), risk), rows)
+    lower = risk_at_least(min(math.sqrt(max(before**2 - search.bound, 0.0)), risk), view, rows)
     chosen = _in_order(view, weights, rows, np.concatenate([must, added]))
     status = SubsetStatus.OUT_OF_NODES if search.stopped else SubsetStatus.OPTIMAL
     return Subset(chosen, risk, lower, risk - lower, search.nodes, status)
 
 
-def risk_at_least(risk: float, candidates: Floats) -> float:
-    """A computed risk, once some of the candidates [n, k] are taught, rounded down."""
-    return max(down(risk - sum(candidates.shape) * RESIDUAL), 0.0)
+def risk_at_least(risk: float, view: Worldview, candidates: Floats) -> float:
+    """A computed risk, once some of the candidates [n, k] are taught, rounded down.
+
+    What is nearly dependent magnifies rounding: her rows, or a candidate that she hardly lacks.
+    """
+    lengths = np.linalg.norm(without_span(view.basis, unit_rows(candidates)), axis=1)
+    least = float(lengths[lengths > DEPENDENT].min(initial=1.0))
+    return max(down(risk - view.magnified - sum(candidates.shape) * RESIDUAL / least), 0.0)
 
 
 def check_nodes(max_nodes: int) -> None:

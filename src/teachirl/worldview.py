@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dgejsv
 from .checks import Floats, Names, as_floats, at, checked_names, frozen
 from .errors import require
 from .mdp import MDP, check_is_mdp
-from .precision import EPS
+from .precision import EPS, RESIDUAL
 
 # A vector is dependent on others if at most this share of it sticks out of their span. Rounding
 # leaves a few eps of a truly dependent one, so this leaves room for rows that were themselves
@@ -232,12 +232,16 @@ class Worldview:
         return least_singular_value(self.matrix @ self.basis.T)
 
     @cached_property
+    def magnified(self) -> float:
+        """What rounding of her rows becomes in the basis, at most: more if they nearly depend on
+        each other."""
+        least = least_singular_value(unit_rows(self.matrix) @ self.basis.T)
+        return (self.n_rows + self.n_features) * RESIDUAL / min(least, 1.0)
+
+    @cached_property
     def sigma_at_least(self) -> float:
         """σ(A), rounded down: it is divided by."""
-        # Jacobi's method is right up to rounding, magnified by how nearly dependent the rows are.
-        even = least_singular_value(unit_rows(self.matrix) @ self.basis.T)
-        share = 16.0 * (self.n_rows + self.n_features) * EPS / even
-        return self.sigma * max(1.0 - share, 0.5)
+        return self.sigma * max(1.0 - self.magnified, 0.5)
 
     @cached_property
     def neglected(self) -> float:
