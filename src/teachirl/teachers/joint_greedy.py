@@ -124,13 +124,17 @@ class JointGreedy:
 
     def _listed(self, situation: Situation, races: Races, costs: Floats) -> list[int]:
         """For whom a demonstration is sought: the races' winners, and those with the best place by
-        what they promise to gain in any race, or by how they lower the risk."""
+        what they gain in a race where they come second, or by how they lower the risk."""
         task, view = situation.task, situation.view
         rows = task.teachable[situation.candidates]
-        promise = np.max([raced.upper - raced.present for _, raced in races], axis=0)
+        gain = np.zeros(len(rows))
+        for _, raced in races:
+            # Of the others there are bounds alone, as loose as they happened to be once beaten.
+            for index in {raced.best, raced.second, raced.single, raced.second_single} - {None}:
+                gain[index] = max(gain[index], raced.lower[index] - raced.present)
         fall = teaching_risk(view, task.weights) - risk_after(view, task.weights, rows)
         places = np.minimum(
-            _places(promise / costs, promise > races[0][1].tie),
+            _places(gain / costs, gain > races[0][1].tie),
             _places(fall / costs, fall > NOTHING),
         )
         first = np.argsort(places, kind="stable")[: self.shortlist].tolist()

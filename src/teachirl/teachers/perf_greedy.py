@@ -34,8 +34,8 @@ from ..task import Task
 from .teacher import Choice, Situation
 
 # Rewards that differ by at most this share of max |⟨w, φ⟩|/(1 − γ) are equal, and the first feature
-# is taken: the occupancy of a policy is found up to 1e-12 of it, or to a few eps/(1 − γ).
-TIE = 1e-9
+# is taken: learners stop at a tolerance, and where within it they stop is rounding.
+TIE = 1e-6
 # States times steps of a compiled loop, a fraction of a second: then an interrupt is heeded.
 WORK = 2_000_000
 
