@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
 
-.PHONY: demo test test-everywhere lint types bench clean
+.PHONY: demo test test-everywhere campaign lint types bench clean
 
 demo: $(READY)
 	$(BIN)/teachirl reproduce --quick --out out
@@ -17,6 +17,9 @@ test: $(READY)
 
 test-everywhere: $(READY)
 	$(BIN)/python tests/everywhere.py
+
+campaign: $(READY)
+	$(BIN)/python tests/soundness.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -120,6 +120,19 @@ def test_the_nearest_policy(rows, gamma, slip, share):
         assert learned.mismatch == pytest.approx(learned.history[-1], abs=1e-10 * scale)
 
 
+def test_what_is_proved_is_below_what_is_computed():
+    """Both round, here to almost the same number: the proof stays on its side."""
+    rng = np.random.default_rng(0)
+    mdp = ti.worlds.gridworld(8, 2, 0.9, 0.0)
+    seen = ti.Worldview(rng.normal(size=(16, mdp.n_features))).observe(mdp)
+    expert = ti.optimal_policy(mdp, rng.normal(size=mdp.n_features)).policy
+    target = outside(seen, ti.feature_expectations(seen, expert), 0.3)
+    for each in (seen, evenly(seen)):
+        for learner in (Projection(1e-3, 300), MaxMargin(1e-8), MinNormPoint(1e-9)):
+            learned = learner.learn(each, target)
+            assert 0.0 < learned.nearest <= learned.mismatch
+
+
 @settings(max_examples=150)
 @given(st.data())
 def test_what_is_proved_is_true(data):
