@@ -112,8 +112,8 @@ def oldest() -> list[str]:
     extras = project["optional-dependencies"]
     ours = [extras[name] for name in ("cluster", "gym", "minari", "parquet", "plot")]
     needed = {each for group in (project["dependencies"], *ours) for each in group}
-    # The tests call Gymnasium's worlds by the names that they have since 1.2.
-    needed = needed - {"gymnasium>=0.29"} | {"gymnasium>=1.2"}
+    # The tests call Gymnasium's worlds by the names that they have since 1.3.
+    needed = needed - {"gymnasium>=0.29"} | {"gymnasium>=1.3"}
     return sorted(each.replace(">=", "==") for each in needed)
 
 

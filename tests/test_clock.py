@@ -96,7 +96,7 @@ def test_what_is_cached_is_not_compiled(tmp_path):
     code = """
 import sys, teachirl as ti
 from teachirl import clock
-clock.PATIENCE, sys.ps1 = 0.0, ">>> "
+clock.PATIENCE, sys.ps1 = -1.0, ">>> "
 from teachirl.kernels import length
 length(ti.worlds.chain(5).start)
 """
