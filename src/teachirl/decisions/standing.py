@@ -129,7 +129,7 @@ def assess(problem: Problem, *, progress: Progress | None = None) -> Standing:
     >>> standing.guaranteed, round(standing.risk, 9)
     (0.0, 1.0)
     >>> [(each.name, round(each.lost, 1)) for each in standing.differences[:2]]
-    [('cell 5', 4.1), ('cell 1', 4.1)]
+    [('cell 1', 4.1), ('cell 5', 4.1)]
     """
     progress = progress or Progress()
     proofs = progress.part("as she is: certificates", 3)

