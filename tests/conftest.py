@@ -1,6 +1,11 @@
+import os
 import signal
 
 from hypothesis import HealthCheck, settings
+
+# Two workers share two processors: threads of BLAS would wait for each other.
+if "OMP_NUM_THREADS" not in os.environ:
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 # Ignored in the background of a shell, also by all whom the tests start and then interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
