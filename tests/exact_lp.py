@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from flint import fmpq, fmpq_mat
@@ -106,6 +107,7 @@ def start(mdp: MDP) -> Vector:
     return [fraction(p) for p in mdp.start]
 
 
+@cache
 def fraction(number: float) -> fmpq:
     simple = Fraction(float(number)).limit_denominator(1000)
     assert abs(float(simple) - number) <= 1e-15
