@@ -37,7 +37,7 @@ NO_NUMBERS = [
     "progress",
     "rep*",
     "sto*",
-    "t*",
+    "testing",
     "worlds",
 ]
 # Those that start processes, wait, interrupt or kill.
