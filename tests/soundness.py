@@ -114,7 +114,10 @@ def draw(seed: int) -> Case:
     shown = ti.optimal_policy(mdp, weights).policy
     if rng.random() < 0.5:
         shown = _policy(rng, mdp)
-    return Case(mdp, _view(rng, k), weights, shown, _numbers(rng, (4, k)), seed)
+    candidates = _numbers(rng, (4, k))
+    if rng.random() < 0.3:
+        candidates[1] = candidates[0] + 1e-7 * rng.standard_normal(k)
+    return Case(mdp, _view(rng, k), weights, shown, candidates, seed)
 
 
 def _numbers(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -195,6 +198,27 @@ def mismatches(case: Case) -> Iterator[Pair]:
                 earned = dot(case.w, mu)
                 yield "ε: lower", exact(found.lower), earned
                 yield from _certified(case, proved, earned, "ε: ")
+
+
+def recordings(case: Case) -> Iterator[Pair]:
+    """What is shown is within an error of the expert's; a learner matches it, not the expert."""
+    mdp, view, rng = case.mdp, case.view, np.random.default_rng([16, case.seed])
+    other = _policy(rng, mdp)
+    mu = ti.feature_expectations(mdp, case.shown)
+    noise = rng.standard_normal(len(mu)) * float(rng.choice([1e-30, 1e-9, 1e-2]))
+    noise *= np.abs(mu).max(initial=0.0)
+    # Half as far away as is told, so that rounding leaves the expert within it.
+    shown = ti.Demonstration(mu + noise, bias=2.0 * float(np.linalg.norm(noise)))
+    if _square(case.mu, vector(shown.expectations)) > exact(shown.bias) ** 2:
+        return
+    step = ti.feature_expectations(mdp, other) - shown.expectations
+    epsilon = float(np.linalg.norm(view.matrix @ step)) * (1 + 1e-9)
+    if epsilon > 1e40 or 0.0 < epsilon < 1e-40:
+        return
+    theirs = exact_lp.expectations(mdp, other)
+    if _distance(view, theirs, vector(shown.expectations)) <= exact(epsilon) ** 2:
+        proved = ti.certify(mdp, view, case.weights, shown, epsilon)
+        yield from _certified(case, proved, dot(case.w, theirs), "recorded: ")
 
 
 def certificates(case: Case) -> Iterator[Pair]:
@@ -287,11 +311,13 @@ def learners(case: Case) -> Iterator[Pair]:
         ti.learners.MaxMargin(max_steps=50),
         ti.learners.LinearProgram(),
         ti.learners.MultiplicativeWeights(max_steps=50),
+        ti.learners.MaxCausalEntropy(),
+        ti.learners.LinearProgram(nonnegative=True),
     )
     everyone = [
         exact_lp.expectations(seen, policy) for policy in (case.shown, ti.Policy.uniform(seen))
     ]
-    some = (makers[case.seed % 5], makers[(case.seed + 1) % 5])
+    some = (makers[case.seed % 7], makers[(case.seed + 1) % 7])
     for learner, target in itertools.product(some, (mu, out_of_reach)):
         name = type(learner).__name__
         learned = learner.learn(seen, target)
@@ -359,6 +385,7 @@ PROMISES: tuple[Callable[[Case], Iterator[Pair]], ...] = (
     plans,
     extremes,
     mismatches,
+    recordings,
     certificates,
     sizes,
     learners,

@@ -31,6 +31,7 @@ from .bounds import (
     WorstCaseBounds,
     WorstCaseStatus,
     checked_case,
+    combination_error,
     lower_bound,
 )
 from .checks import Floats
@@ -282,6 +283,7 @@ def _star(case: _Case, theta: Floats) -> tuple[float, float, float]:
         high, low = optimal_policy(mdp, q), worst_policy(mdp, q)
         shown = float(q @ case.mu) + float(np.linalg.norm(q)) * case.error * ROUNDED_UP
         rounding = expectation_error(mdp, q) + expectation_error(mdp, w)
+        rounding += combination_error(mdp, view, theta, q, case.mu)
         gap = min(gap, up(min(up(shown + rounding), high.upper) - low.lower + blur + rounding))
     gap = max(gap, 0.0)
     return least, gap, max(gap - blur, 0.0)
@@ -339,8 +341,10 @@ def _theorem_1(
     """‖w‖ρ · diam M and ‖w‖ε/σ, rounded up, and ρ. What the rank decision neglects is hidden."""
     risk = teaching_risk(view, w)
     length = float(np.linalg.norm(w)) * ROUNDED_UP
-    stray = view.neglected * largest / view.sigma_at_least if view.rank else 0.0
-    blur = epsilon / view.sigma_at_least if view.rank else 0.0
+    sigma = view.sigma_at_least
+    if sigma == 0.0:  # her rows are so nearly dependent that rounding hides what they say
+        return math.inf, math.inf, risk
+    stray, blur = view.neglected * largest / sigma, epsilon / sigma
     return length * ((risk + 1e-9) * largest + stray), length * blur, risk
 
 

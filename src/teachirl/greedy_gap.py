@@ -142,7 +142,7 @@ def greedy_gap(
         risk,
         ratio,
         factor,
-        risk_at_least(min(math.sqrt(least), risk), view, rows),
+        risk_at_least(min(math.sqrt(least), risk, search.risk), view, rows),
         search.lower,
     )
 
@@ -152,6 +152,8 @@ def _ratio(view: Worldview, rows: Floats, most: int) -> float:
     left = without_span(view.basis, unit_rows(rows))
     lengths = np.linalg.norm(left, axis=1)
     useful = lengths > DEPENDENT
+    if ((lengths > len(rows[0]) * RESIDUAL) & ~useful).any():
+        return 0.0  # what counts as dependent, though it is not, may gain all the same
     if most <= 1 or not useful.any():
         return 1.0
     left = unit_rows(without_span(view.basis, unit_rows(left[useful])))

@@ -32,7 +32,7 @@ from .kernels.layouts import sparse_layout
 from .kernels.soft import soft_solve, solve_system
 from .mdp import MDP, check_is_mdp
 from .policy import Policy
-from .precision import EPS
+from .precision import EPS, RESIDUAL
 
 # Newton's method needs a handful of rounds, or some more where the policy is nearly deterministic.
 ROUNDS = 500
@@ -194,7 +194,7 @@ class SoftModel:
         """y [S] with (I − γ P_πᵀ) y = source; by default the start, and y how often π is where."""
         gamma = self.mdp.discount
         b = np.array(self.mdp.start if source is None else source)
-        goal = max(1e-13, 16.0 * EPS / (1.0 - gamma)) * float(np.abs(b).sum())
+        goal = max(1e-13, RESIDUAL / (1.0 - gamma)) * float(np.abs(b).sum())
         y: Floats = solve_system(self.backward(chances), b, b / (1.0 - gamma), goal)
         return np.maximum(y, 0.0) if source is None else y
 

@@ -139,11 +139,26 @@ def best_subset(
 def risk_at_least(risk: float, view: Worldview, candidates: Floats) -> float:
     """A computed risk, once some of the candidates [n, k] are taught, rounded down.
 
-    What is nearly dependent magnifies rounding: her rows, or a candidate that she hardly lacks.
+    What is nearly dependent magnifies rounding: her rows, a candidate that she hardly lacks, two
+    that are nearly the same once she has hers, and all of them together.
     """
-    lengths = np.linalg.norm(without_span(view.basis, unit_rows(candidates)), axis=1)
-    least = float(lengths[lengths > DEPENDENT].min(initial=1.0))
-    return max(down(risk - view.magnified - sum(candidates.shape) * RESIDUAL / least), 0.0)
+    rows = without_span(view.basis, unit_rows(candidates))
+    lengths = np.linalg.norm(rows, axis=1)
+    kept = lengths > DEPENDENT
+    rows = unit_rows(rows[kept])
+    sines = _least_sine(rows), Worldview(rows).magnified if len(rows) else 0.0
+    least = float(lengths[kept].min(initial=1.0)) * sines[0]
+    doubt = view.magnified + sines[1] + sum(candidates.shape) * RESIDUAL / least
+    return max(down(risk - doubt), 0.0)
+
+
+def _least_sine(rows: Floats) -> float:
+    """The least sine between two of the rows [n, k], of length 1, that are not the same."""
+    cosines = rows @ rows.T
+    i, j = np.nonzero(np.triu(np.abs(cosines) > 0.5, 1))
+    # Of short differences a cosine knows nothing.
+    apart = np.linalg.norm(rows[i] - np.sign(cosines[i, j])[:, None] * rows[j], axis=1)
+    return float(apart[apart > DEPENDENT].min(initial=1.0))
 
 
 def check_nodes(max_nodes: int) -> None:

@@ -235,13 +235,15 @@ class Worldview:
     def magnified(self) -> float:
         """What rounding of her rows becomes in the basis, at most: more if they nearly depend on
         each other."""
+        if self.rank == 0:
+            return 0.0
         least = least_singular_value(unit_rows(self.matrix) @ self.basis.T)
         return (self.n_rows + self.n_features) * RESIDUAL / min(least, 1.0)
 
     @cached_property
     def sigma_at_least(self) -> float:
         """σ(A), rounded down: it is divided by."""
-        return self.sigma * max(1.0 - self.magnified, 0.5)
+        return self.sigma * max(1.0 - self.magnified, 0.0) if self.rank else math.inf
 
     @cached_property
     def neglected(self) -> float:

@@ -231,4 +231,5 @@ CHAIN = Experiment(
     run=run,
     analyse=analyse,
     unit_seconds=0.2,
+    version=2,
 )

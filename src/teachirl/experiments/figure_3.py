@@ -216,4 +216,5 @@ FIGURE_3 = Experiment(
     run=run,
     analyse=analyse,
     unit_seconds=0.3,
+    version=2,
 )

@@ -114,4 +114,5 @@ FIGURE_4 = Experiment(
     run=run,
     analyse=analyse,
     unit_seconds=0.1,
+    version=2,
 )

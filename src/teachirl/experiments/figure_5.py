@@ -278,4 +278,5 @@ FIGURE_5 = Experiment(
     run=run,
     analyse=analyse,
     unit_seconds=3.0,
+    version=2,
 )

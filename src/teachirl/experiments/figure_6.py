@@ -150,4 +150,5 @@ FIGURE_6 = Experiment(
     run=run,
     analyse=analyse,
     unit_seconds=0.5,
+    version=2,
 )

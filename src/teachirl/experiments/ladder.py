@@ -106,4 +106,5 @@ LADDER = Experiment(
     run=run,
     analyse=analyse,
     unit_seconds=1.5,
+    version=2,
 )

@@ -50,7 +50,7 @@ class Report:
     def __str__(self) -> str:
         width = max((len(chapter.title) for chapter in self.chapters), default=0)
         lines = [
-            f"{chapter.title:<{width}}  {chapter.record.done:>4} units  "
+            f"{chapter.title:<{width}}  {_units(chapter.record.done):>10}  "
             f"{chapter.record.elapsed:>7.1f} s of processor time"
             for chapter in self.chapters
         ]
@@ -74,7 +74,11 @@ class Report:
             for verdict in Verdict
         }
         judged = len(self.claims) - len(by_verdict[Verdict.UNJUDGED])
-        lines = [f"Of {judged} claims, {len(by_verdict[Verdict.HOLDS])} hold."] if judged else []
+        lines = (
+            [f"Of the {judged} claims judged, {len(by_verdict[Verdict.HOLDS])} hold."]
+            if judged
+            else []
+        )
         lines += [
             f"  {verdict}: {claim.text} ({claim.measured})"
             for verdict in (Verdict.FAILS, Verdict.UNDECIDED)
@@ -86,6 +90,10 @@ class Report:
                 "not judged here: leave out --quick for them."
             )
         return lines
+
+
+def _units(count: int) -> str:
+    return f"{count} unit{'' if count == 1 else 's'}"
 
 
 def reproduce(

@@ -151,4 +151,5 @@ SAMPLES = Experiment(
     run=run,
     analyse=analyse,
     unit_seconds=3.0,
+    version=2,
 )

@@ -122,4 +122,5 @@ SHOWING = Experiment(
     run=run,
     analyse=analyse,
     unit_seconds=12.0,
+    version=2,
 )

@@ -34,7 +34,7 @@ from ..policy import Policy, check_policy
 
 # The least unit of a feature, as a share of its size: what policies do of it is known to 1e-12 of
 # that, so that the finest tolerance is still above rounding.
-FINEST = 1e-3
+LEAST_UNIT = 1e-3
 
 
 class LearnStatus(enum.Enum):
@@ -218,7 +218,7 @@ def even_units(seen: MDP, target: Floats) -> Floats:
     least, most = phi.min(axis=0), phi.max(axis=0)
     if not isinstance(phi, np.ndarray):
         least, most = least.toarray().ravel(), most.toarray().ravel()
-    units = np.maximum(most - least, FINEST * np.maximum(np.abs(least), np.abs(most)))
+    units = np.maximum(most - least, LEAST_UNIT * np.maximum(np.abs(least), np.abs(most)))
     asked = (1.0 - seen.discount) * float(kernels.length(target[units == 0.0]))
     return np.where(units > 0.0, units, asked or 1.0)
 
