@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import glob
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
+
+from teachirl.provenance import machine
 
 ROOT = Path(__file__).resolve().parents[1]
 # About files, pages and processes: what they compare is computed in a few lines, or by others.
@@ -190,7 +191,8 @@ def main(names: list[str]) -> int:
         if not names or setting.name in names:
             print(f"== {setting.name}", flush=True)
             rows.append(run(setting))
-    print(f"\nOn {platform.processor() or platform.machine()}, {platform.system()}:\n")
+    here = machine()
+    print(f"\nOn {here['cpus']} processors ({here['cpu_model']}), Python {RUNNING}:\n")
     print("| setting | passed | failed | skipped | seconds |\n|---|---|---|---|---|")
     for row in rows:
         print(f"| {' | '.join(row)} |")

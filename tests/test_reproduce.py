@@ -191,7 +191,7 @@ def test_a_unit_that_fails_is_named_and_the_rest_is_kept(tmp_path):
 
 @pytest.mark.slow
 def test_killed_at_random_moments_it_ends_with_the_same_bits(tmp_path):
-    names = ["fig1", "fig4", "fig6"]
+    names = ["fig1", "fig3", "fig4", "fig6"]
     calm, wild = tmp_path / "calm", tmp_path / "wild"
     environment = {**os.environ, "NO_COLOR": "1"}
 
@@ -212,7 +212,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bits(tmp_path):
     while True:
         process = start(wild)
         try:
-            process.communicate(timeout=dice.uniform(1.0, 4.0) if killed < 5 else 300)
+            process.communicate(timeout=dice.uniform(1.0, 5.0) if killed < 5 else 300)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.communicate()

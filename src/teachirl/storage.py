@@ -99,7 +99,8 @@ def save_mdp(mdp: MDP, path: Path) -> None:
             arrays |= _of_names(role, names)
     arrays[MARK] = np.array([VERSION, len(arrays) + 1])
     with replacing(path) as file:
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # none is allow_pickle
+        # None is of objects, to be pickled; older versions of NumPy cannot be told to refuse them.
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
 def load_mdp(path: Path, *, max_bytes: int) -> MDP:
