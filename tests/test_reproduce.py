@@ -92,7 +92,7 @@ def test_only_what_is_asked_for_and_nothing_twice(tmp_path, monkeypatch):
     assert claims.count("| **holds** |") == 1
     assert claims.count("| **fails** |") == 1  # Proposition 1, on a polygon
     *_, holds, fails, more, empty, made, first = str(report).splitlines()
-    assert (holds, empty) == ("Of 2 claims, 1 hold.", "")
+    assert (holds, empty) == ("Of the 2 claims judged, 1 hold.", "")
     assert fails.startswith("  fails: Proposition 1 ")
     assert more.startswith("2 claims are about larger sizes than these")
     assert made.startswith("Made: 2 figures,") and str(tmp_path / "quick" / "figures") in made
@@ -207,7 +207,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bits(tmp_path):
     done = start(calm)
     out, err = done.communicate(timeout=300)
     assert (done.returncode, err) == (0, "")  # quiet when piped
-    assert "Of 14 claims, 13 hold." in out
+    assert "Of the 14 claims judged, 13 hold." in out
     dice, killed = random.Random(6), 0
     while True:
         process = start(wild)
