@@ -13,6 +13,8 @@ import teachirl as ti
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "certificates.md"
 
+pytestmark = pytest.mark.xdist_group("certificates page")
+
 
 @pytest.fixture(scope="module")
 def script():

@@ -10,7 +10,7 @@ import pytest
 import teachirl as ti
 
 ROOT = Path(__file__).parents[1]
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("learner examples")]
 
 
 def table(path):

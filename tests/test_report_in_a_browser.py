@@ -6,6 +6,7 @@ environment says REQUIRE_BROWSER=1, as `.ci/run` does.
 
 import os
 import shutil
+from functools import cache
 
 import pytest
 from axe_core_python.sync_playwright import Axe
@@ -52,17 +53,26 @@ def browser():
         yield running
 
 
-@pytest.fixture(scope="module", params=PROBLEMS)
-def report(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp(request.param)
-    problem = written(folder, PROBLEMS[request.param])
-    return write_report(
-        folder,
-        problem,
-        standing=standing_of(problem),
-        advice=advice_of(problem),
-        frontier=frontier_of(problem),
-    )
+@pytest.fixture(scope="module")
+def report_of(tmp_path_factory):
+    @cache
+    def made(name):
+        folder = tmp_path_factory.mktemp(name)
+        problem = written(folder, PROBLEMS[name])
+        return write_report(
+            folder,
+            problem,
+            standing=standing_of(problem),
+            advice=advice_of(problem),
+            frontier=frontier_of(problem),
+        )
+
+    return made
+
+
+@pytest.fixture(params=PROBLEMS)
+def report(request, report_of):
+    return report_of(request.param)
 
 
 @pytest.mark.parametrize("width", [1200, 390, 320])
