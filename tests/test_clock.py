@@ -32,7 +32,8 @@ def screen(monkeypatch):
     clock.tell_compiling.cache_clear()
 
 
-def test_clocks_stand_still(screen):
+def test_clocks_stand_still(screen, monkeypatch):
+    monkeypatch.setattr(clock, "PATIENCE", 600.0)  # also on a busy machine
     real, processor = clock.seconds(), clock.processor_seconds()
     truly, busy = time.perf_counter(), time.thread_time()
     compiling(0.2)
@@ -61,10 +62,11 @@ def test_the_clock_of_another_thread_goes_on(screen):
 
 
 def test_a_long_compilation_is_told_of_once(screen, monkeypatch):
-    monkeypatch.setattr(clock, "PATIENCE", 0.1)
+    monkeypatch.setattr(clock, "PATIENCE", 600.0)
     compiling(0.06)
     assert screen.getvalue() == ""
-    compiling(0.06)  # together they take long
+    monkeypatch.setattr(clock, "PATIENCE", 0.05)
+    compiling(0.01)  # together they take long
     assert screen.getvalue() == clock.MESSAGE + "\n"
     compiling(0.2)
     assert screen.getvalue() == clock.MESSAGE + "\n"
