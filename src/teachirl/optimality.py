@@ -32,6 +32,7 @@ import heapq
 import itertools
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import null_space
@@ -47,7 +48,7 @@ from .mdp import MDP, check_is_mdp
 from .occupancies import expectation_error, feature_expectations
 from .planning import Plan, optimal_policy, worst_policy
 from .policy import Policy
-from .precision import EPS, ROUNDED_UP, up
+from .precision import EPS, ROUNDED_UP, length_at_most, up
 from .worldview import Worldview, check_worldview, unit_rows
 
 # Bounds this close to each other, relatively, are close enough.
@@ -145,7 +146,7 @@ def best_look(
         sentence = "Nothing that she sees tells policies apart: to her all look alike."
         zeros = frozen(np.zeros(view.n_rows))
         return Look(zeros, 0.0, 0.0, 0.0, 0, LookStatus.VACUOUS, sentence)
-    search = _Search(mdp, basis, shown, _hidden(view, basis, never))
+    search = _Search(mdp, basis, shown, _unseen(mdp, view, basis, never))
     status = search.run(tolerance, max_solves - 2)
     weights = _in_her_features(view, basis, search.best)
     # What is reported of the weights is proved for the very reward they are.
@@ -166,16 +167,42 @@ def share_of(off: float, high: Plan, low: Plan) -> float:
     return min(up(off / span), 1.0) if span > 0.0 else 1.0
 
 
-def _hidden(view: Worldview, basis: Floats, never: Indistinct) -> float:
-    """What the part of a reward of hers that tells no policies apart makes of a difference.
+class _Unseen(NamedTuple):
+    """By how much a reward of hers, of length 1 in the basis, may differ from what the basis says.
 
-    With it a reward is as long as her rows make it, while the rest has length 1.
+    difference : in what it makes of two policies
+    length : in its length, relatively
     """
-    if not len(never.basis):
-        return 0.0
+
+    difference: float
+    length: float
+
+
+def _unseen(mdp: MDP, view: Worldview, basis: Floats, never: Indistinct) -> _Unseen:
+    """What the basis leaves of her rows: the part that tells no policies apart, and rounding.
+
+    Rounding counts entry by entry, as features may be in very different units.
+    """
     rows = unit_rows(view.matrix)
-    along = (never.basis @ rows.T) @ np.linalg.pinv(basis @ rows.T)
-    return float(np.linalg.norm(along)) * never.slack
+    shares = np.linalg.pinv(basis @ rows.T)
+    stray = _stray(rows, np.vstack([basis, never.basis]))
+    most = length_at_most(shares)
+    hidden = length_at_most((never.basis @ rows.T) @ shares) * never.slack
+    return _Unseen(
+        hidden + most * length_at_most(stray @ _reach(mdp)), most * length_at_most(stray)
+    )
+
+
+def _stray(vectors: Floats, basis: Floats) -> Floats:
+    """At least |what of the vectors [n, k] is not in the basis [r, k]|, entry by entry."""
+    along = vectors @ basis.T
+    sizes = np.abs(vectors) + np.abs(along) @ np.abs(basis)
+    return np.asarray(np.abs(vectors - along @ basis) + (sum(basis.shape) + 4) * EPS * sizes)
+
+
+def _reach(mdp: MDP) -> Floats:
+    """How far apart the feature expectations of two policies can be, array [k]."""
+    return 2.0 * mdp.largest_entries / (1.0 - mdp.discount)
 
 
 def _in_her_features(view: Worldview, basis: Floats, beta: Floats) -> Floats:
@@ -198,6 +225,7 @@ def _suboptimality(
     left_out = float(np.linalg.norm(seen - reward)) * never.slack
     doubt = expectation_error(mdp, reward) + float(np.linalg.norm(reward)) * shown.error + left_out
     doubt += combination_error(mdp, view, weights, reward, shown.expectations)
+    doubt += float(_stray((seen - reward)[None], never.basis)[0] @ _reach(mdp))
     high, low = optimal_policy(mdp, reward), worst_policy(mdp, reward)
     off = max(up(high.upper - float(reward @ shown.expectations) + doubt * ROUNDED_UP), 0.0)
     return off, share_of(off, high, low)
@@ -245,14 +273,14 @@ class _Box:
 class _Search:
     """Best-first search of the boxes with a common pool of cuts."""
 
-    def __init__(self, mdp: MDP, basis: Floats, shown: Demonstration, hidden: float) -> None:
-        self.mdp, self.basis, self.shown = mdp, basis, shown
+    def __init__(self, mdp: MDP, basis: Floats, shown: Demonstration, unseen: _Unseen) -> None:
+        self.mdp, self.basis, self.shown, self.unseen = mdp, basis, shown, unseen
         self.cuts: list[Floats] = []
         self.solves, self.upper, self.best = 0, math.inf, np.zeros(len(basis))
         self.programs = 0
         # ⟨Bᵀβ, error of μ⟩ ≤ ‖β‖ ‖B · error‖, for a cut's μ and for the demonstrated one.
         errors = [expectation_error(mdp, row) for row in basis]
-        self.doubt = 2.0 * float(np.linalg.norm(errors)) + shown.error + hidden
+        self.doubt = 2.0 * float(np.linalg.norm(errors)) + shown.error + unseen.difference
         # The width of M in one direction of hers, which is positive: what returns differ by.
         rank = len(basis)
         self.scale = self.evaluate(np.eye(rank)[0]) + self.evaluate(-np.eye(rank)[0])
@@ -284,7 +312,8 @@ class _Search:
         largest = float(np.abs(self.cuts).sum(axis=1).max())
         rounding = 8 * (len(self.cuts) + sum(self.basis.shape)) * EPS * largest
         bound = min(self.heap[0][0], self.upper)
-        return max((bound - (self.doubt + rounding) * ROUNDED_UP) / ROUNDED_UP, 0.0)
+        longest = ROUNDED_UP + self.unseen.length
+        return max((bound - (self.doubt + rounding) * ROUNDED_UP) / longest, 0.0)
 
     def run(self, tolerance: float, max_solves: int) -> LookStatus:
         # Half of it each: so what the boxes prove does not depend on how soon the descent ends.
