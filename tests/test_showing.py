@@ -217,9 +217,7 @@ def test_three_features_are_settled(seed):
 def test_five_features_of_a_grid_lift_the_guarantee(seed, was, is_now):
     mdp, view, w = problem(seed, 5, size=10)
     best, worst = ti.optimal_policy(mdp, w).value, ti.worst_policy(mdp, w).value
-    found = [show(mdp, view, w, seed=dice, proof_solves=0) for dice in range(5)]
-    # Single climbs may be unlucky: the middle one of five is not.
-    shown = sorted(found, key=lambda each: each.guaranteed)[2]
+    shown = show(mdp, view, w, proof_solves=0)
     before, after = (
         (reward - worst) / (best - worst)
         for reward in (shown.guaranteed - shown.gain, shown.guaranteed)

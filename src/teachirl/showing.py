@@ -34,7 +34,7 @@ from .worldview import Worldview, check_worldview
 LEAST = 1e-3
 # The first step, and what a step is multiplied by if it does not lead up: climbs are rough, and
 # those that got highest go on in patience. Found by measuring, as all of these.
-ROUGH, PATIENT = (0.5, 0.8), (0.3, 0.95)
+ROUGH, PATIENT = (0.5, 0.8), (0.6, 0.95)
 # In more directions than these AM has too many facets to bound them all.
 PROVABLE = 6
 # Gains below this share of max R − min R are not told from 0: the worst case is as exact as that.

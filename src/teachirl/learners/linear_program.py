@@ -39,8 +39,6 @@ from ..policy import Policy
 from .game import Game
 from .learner import Assignment, Learned, LearnStatus, check_limits
 
-# What HiGHS may violate a constraint by, in units in which all is about 1.
-FEASIBLE = 1e-9
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 
@@ -73,7 +71,7 @@ class LinearProgram:
     >>> LinearProgram().learn(seen, [2.0]).status
     MATCHED
     >>> far = LinearProgram().learn(seen, [20.0])
-    >>> far.status, far.weights, round(far.mismatch - far.nearest, 6)
+    >>> far.status, far.weights, round(far.mismatch - far.nearest, 9)
     (NEAREST, array([1.]), 0.0)
     """
 
@@ -150,7 +148,7 @@ def _solve(task: Assignment, nonnegative: bool) -> tuple[Floats | None, Floats]:
     weights = np.array(solution.row_dual)[n_states : n_states + n]
     weights /= max(float(np.abs(weights).sum()), 1.0)  # rounding aside, it is not above 1
     tau = float(solution.col_value[-1])
-    ends = (tau - FEASIBLE, math.inf) if nonnegative else (0.0, tau + FEASIBLE)
+    ends = (tau, math.inf) if nonnegative else (0.0, tau)
     solver.changeColBounds(len(cost) - 1, *ends)
     solver.changeColCost(len(cost) - 1, 0.0)
     solver.changeColsCost(n_pairs, places, other_cost)

@@ -45,6 +45,8 @@ HALVINGS = 20  # of a step of Newton's, before rounding is taken to be in the wa
 # Out of reach, ρ falls by a factor whenever ‖∇D‖ is this share of what is left to prove.
 FALL, NEAR = 5.0, 0.1
 DOUBT = 1e-10  # relative; what a target may be off by because it was computed
+# L-BFGS compares values of D. Where they differ by rounding alone, Newton's steps go on.
+NOISE = 128.0 * EPS
 MEMORY = 20  # pairs of steps and gradients that L-BFGS keeps
 
 
@@ -260,7 +262,7 @@ class _Search:
                 "maxiter": self.max_steps,
                 "maxfun": 20 * self.max_steps,
                 "maxcor": MEMORY,
-                "ftol": 0.0,
+                "ftol": NOISE,
                 "gtol": 0.0,
             },
         )
