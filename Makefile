@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
+# Tests start many processes: none should compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-everywhere campaign lint types bench clean
 
