@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from flint import fmpq, fmpq_mat
@@ -84,13 +84,16 @@ def expectations(mdp: MDP, policy: Policy) -> Vector:
     shares = [share / totals[state] for state, share in zip(states, shares, strict=True)]
     system = fmpq_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
     for pair, row in enumerate(moves(mdp)):
-        for target, p in enumerate(row):
-            system[target, states[pair]] -= fraction(mdp.discount) * shares[pair] * p
+        if shares[pair] != 0:
+            share = fraction(mdp.discount) * shares[pair]
+            for target, p in enumerate(row):
+                system[target, states[pair]] -= share * p
     visits = system.solve(fmpq_mat(n, 1, start(mdp)))
     x = [visits[state, 0] * share for state, share in zip(states, shares, strict=True)]
     return [dot(x, column) for column in zip(*features(mdp), strict=True)]
 
 
+@lru_cache(8)
 def features(mdp: MDP) -> list[Vector]:
     """Φ [P, k]."""
     table = mdp.features if isinstance(mdp.features, np.ndarray) else mdp.features.toarray()
@@ -98,11 +101,13 @@ def features(mdp: MDP) -> list[Vector]:
     return [[exact(value) for value in row] for row in rows]
 
 
+@lru_cache(8)
 def moves(mdp: MDP) -> list[Vector]:
     """T [P, S]."""
     return [[fraction(p) for p in row] for row in mdp.dynamics.transitions.toarray()]
 
 
+@lru_cache(8)
 def start(mdp: MDP) -> Vector:
     return [fraction(p) for p in mdp.start]
 
@@ -148,6 +153,7 @@ def worst_case(mdp: MDP, view: Worldview, weights: Sequence[float], mu: Vector) 
     return minimum([dot(w, seen) for seen in phi], matrix, right)
 
 
+@lru_cache(8)
 def vertices(mdp: MDP) -> list[Vector]:
     """μ of all deterministic policies: the vertices of M, and points between."""
     offsets, actions = mdp.dynamics.offsets, mdp.dynamics.actions

@@ -12,11 +12,13 @@ import argparse
 import itertools
 import multiprocessing
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +27,8 @@ from flint import fmpq, fmpq_mat
 import exact_lp
 import teachirl as ti
 from exact_lp import Vector, dot, exact, vector
+from random_problems import least_performance, write_random
+from teachirl.decisions import advise, assess, frontier
 from teachirl.greedy_gap import greedy_gap
 from teachirl.learners import LearnStatus
 from teachirl.subsets import best_subset
@@ -381,6 +385,27 @@ def lessons(case: Case) -> Iterator[Pair]:
         yield "lesson: guaranteed", exact(each.guaranteed), earned
 
 
+def decisions(case: Case) -> Iterator[Pair]:
+    """What the commands say about a problem file; in every fourth case, as that takes longest."""
+    if case.seed % 4:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        problem = write_random(Path(folder), np.random.default_rng([7, case.seed]))
+    names, taught = problem.task.names, list[int]()
+    earned = cache(partial(least_performance, problem))
+    yield "certify: guaranteed", exact(assess(problem).guaranteed), earned(())
+    for step in advise(problem).steps[1:]:
+        if step.alternative is not None:
+            other = (*taught, names.index(step.alternative.name))
+            yield "teach: second best", exact(step.alternative.guaranteed), earned(other)
+        assert step.feature is not None
+        taught.append(step.feature)
+        yield "teach: guaranteed", exact(step.guaranteed), earned(tuple(taught))
+    for point in frontier(problem).points:
+        chosen = tuple(names.index(name) for name in point.features)
+        yield "frontier: guaranteed", exact(point.guaranteed), earned(chosen)
+
+
 PROMISES: tuple[Callable[[Case], Iterator[Pair]], ...] = (
     plans,
     extremes,
@@ -392,6 +417,7 @@ PROMISES: tuple[Callable[[Case], Iterator[Pair]], ...] = (
     demonstrations,
     subsets,
     lessons,
+    decisions,
 )
 
 

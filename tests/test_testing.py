@@ -281,6 +281,7 @@ KINDS: dict[str, Callable[[ti.MDP], bool]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.xdist_group("drawn")
 def test_mdps_of_every_kind_are_drawn(kind: str) -> None:
     assert sum(map(KINDS[kind], some_mdps())) >= 5
 

@@ -36,7 +36,7 @@ from .checks import (
     is_sparse_sequence,
     some,
 )
-from .errors import require
+from .errors import InvalidInputError, require
 from .kernels import Layout, layout_of
 
 
@@ -395,7 +395,10 @@ class MDP:
         -------
         array [S] (or [P] for features per pair), or [m, S] (or [m, P])
         """
-        w = self.checked_weights(weights)
+        return self.earned(self.checked_weights(weights))
+
+    def earned(self, w: Floats) -> Floats:
+        """`rewards` of weights that are checked already."""
         if w.ndim == 1:
             return np.asarray(self.features @ w)
         return np.ascontiguousarray((self.features @ w.T).T)
@@ -403,15 +406,13 @@ class MDP:
     def checked_weights(self, weights: ArrayLike) -> Floats:
         """`weights` as a float array, [k] or [m, k], or an error that says why not."""
         w = as_floats("weights", weights)
-        require(
-            w.ndim in (1, 2) and w.shape[-1] == self.n_features,
-            f"weights must have shape ({self.n_features},), one a feature, got {w.shape}",
-        )
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = w.sum()
-        if not math.isfinite(total):
-            bad = np.argwhere(~np.isfinite(w))
-            require(len(bad) == 0, f"weights must be finite, got {at(w, bad)}")
+        if w.ndim not in (1, 2) or w.shape[-1] != self.n_features:
+            raise InvalidInputError(
+                f"weights must have shape ({self.n_features},), one a feature, got {w.shape}"
+            )
+        finite = np.isfinite(w)
+        if not finite.all():
+            raise InvalidInputError(f"weights must be finite, got {at(w, np.argwhere(~finite))}")
         return w
 
     def with_features(

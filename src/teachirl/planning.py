@@ -149,7 +149,7 @@ def optimal_policy(
         max_rounds is None or (isinstance(max_rounds, (int, np.integer)) and max_rounds >= 0),
         f"max_rounds must be a whole number that is not negative, got {max_rounds!r}",
     )
-    return _plan(mdp, w, mdp.rewards(w), v, _checked_tolerance(tolerance), max_rounds)
+    return _plan(mdp, w, mdp.earned(w), v, _checked_tolerance(tolerance), max_rounds)
 
 
 def worst_policy(
