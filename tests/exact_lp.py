@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
 
 import numpy as np
 from flint import fmpq, fmpq_mat
@@ -93,7 +93,6 @@ def expectations(mdp: MDP, policy: Policy) -> Vector:
     return [dot(x, column) for column in zip(*features(mdp), strict=True)]
 
 
-@lru_cache(8)
 def features(mdp: MDP) -> list[Vector]:
     """Φ [P, k]."""
     table = mdp.features if isinstance(mdp.features, np.ndarray) else mdp.features.toarray()
@@ -101,13 +100,11 @@ def features(mdp: MDP) -> list[Vector]:
     return [[exact(value) for value in row] for row in rows]
 
 
-@lru_cache(8)
 def moves(mdp: MDP) -> list[Vector]:
     """T [P, S]."""
     return [[fraction(p) for p in row] for row in mdp.dynamics.transitions.toarray()]
 
 
-@lru_cache(8)
 def start(mdp: MDP) -> Vector:
     return [fraction(p) for p in mdp.start]
 
@@ -153,7 +150,6 @@ def worst_case(mdp: MDP, view: Worldview, weights: Sequence[float], mu: Vector) 
     return minimum([dot(w, seen) for seen in phi], matrix, right)
 
 
-@lru_cache(8)
 def vertices(mdp: MDP) -> list[Vector]:
     """μ of all deterministic policies: the vertices of M, and points between."""
     offsets, actions = mdp.dynamics.offsets, mdp.dynamics.actions

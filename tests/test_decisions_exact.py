@@ -10,7 +10,7 @@ from random_problems import least_performance, write_random
 from teachirl.decisions import advise, assess, frontier, simulations
 from teachirl.learners import Adversarial
 
-PROBLEMS = 100
+PROBLEMS = 80
 
 
 @pytest.mark.slow

@@ -217,7 +217,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bits(calm, tmp_path):
     while True:
         process = started(tmp_path)
         try:
-            process.communicate(timeout=dice.uniform(0.8, 2.8) if killed < 5 else 300)
+            process.communicate(timeout=dice.uniform(0.8, 2.8) if killed < 4 else 300)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.communicate()
