@@ -26,11 +26,13 @@ from .occupancies import expectation_errors, feature_expectations, occupancy
 from .planning import optimal_policies, optimal_policy
 from .policy import Policy
 from .precision import (
+    INVISIBLE,
     ROUNDED_UP,
     down,
     first_largest,
     length_at_least,
     length_at_most,
+    ranks,
     sum_error,
     up,
 )
@@ -223,11 +225,10 @@ def diameter(mdp: MDP, *, starts: int = 8) -> Diameter:
     if boxes:
         widths = _widths(mdp, axes)
         upper = min(upper, length_at_most(widths))
-        # Widths that agree in nine digits are even, and the first of them comes first.
-        order = np.argsort(-np.round(widths / (widths.max(initial=0.0) or 1.0), 9), kind="stable")
+        order = np.argsort(ranks(widths, INVISIBLE * widths.max(initial=0.0)), kind="stable")
     found = [_farthest(mdp, axes[start]) for start in order[:starts]]
     longest = max(each[0] for each in found)
-    lower, witnesses, along = found[first_largest([each[0] for each in found], 1e-9 * longest)]
+    lower, witnesses, along = found[first_largest([each[0] for each in found], INVISIBLE * longest)]
     if boxes and lower > 0.0:
         aligned = np.linalg.qr(np.column_stack([along, axes]))[0].T[:k]
         # ‖v‖² is at most Σ⟨u_i, v⟩²/(1 − ‖UUᵀ − I‖): the axes are orthonormal up to rounding only.

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from .checks import Floats, frozen
 from .indistinct import Indistinct, indistinct_directions
 from .mdp import MDP
+from .precision import INVISIBLE, ranks
 from .scorer import NOTHING, RiskScorer, length_of, unit_weights
 from .worldview import DEPENDENT, Worldview, check_worldview, unit_rows, without_span
 
@@ -99,12 +100,12 @@ same to her, and the first is better (teaching risk 1.00).
 def _in_words(mdp: MDP, view: Worldview, direction: Floats, risk: float) -> str:
     # A component below a quarter of the largest hardly changes what the sentence is about, but
     # without it, what the sentence says would not look the same to her.
-    sizes = np.round(np.abs(direction), 9)  # of a unit vector; what differs by less is even
-    notable = 0.25 * sizes.max()
-    order = np.argsort(-sizes, kind="stable")
+    sizes = np.abs(direction)  # of a unit vector
+    notable = 0.25 * sizes.max() - INVISIBLE
+    order = np.argsort(ranks(sizes, INVISIBLE), kind="stable")
     notables = [int(i) for i in order if sizes[i] >= notable]
     more, less = ([i for i in notables if sign * direction[i] > 0.0] for sign in (1.0, -1.0))
-    slight = [int(i) for i in order if 0.0 < sizes[i] < notable]
+    slight = [int(i) for i in order if INVISIBLE < sizes[i] < notable]
     seen = [i for i in slight if bool(view.matrix[:, i].any())]
     balanced = f", with a little of {_listed(mdp, seen)} to make up for it" if seen else ""
     shown = "0.01 or less" if risk < 0.005 else f"{risk:.2f}"

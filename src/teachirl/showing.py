@@ -214,7 +214,8 @@ def _search(
         return ends[_highest(ends)]
     # Each climb has dice of its own: how long the others take does not change it.
     dice = [np.random.default_rng(seed) for seed in rng.integers(1 << 62, size=starts)]
-    places = [place for place in places if place.any()][:starts]
+    # Rounded: where a climb begins does not depend on the last bits either.
+    places = [np.round(each / np.abs(each).max(), 3) for each in places if each.any()][:starts]
     places += [each.standard_normal(rank) for each in dice[len(places) :]]
     tops = [
         _climb(exposer, exposer.expose(place), *ROUGH, each)

@@ -29,10 +29,11 @@ from scipy.spatial import ConvexHull, QhullError
 
 from .checks import Floats
 from .exposing import LENGTH, UP, Exposed, Exposer
+from .precision import ranks
 
 FLAT = 1e-8
-# What agrees in so many digits after the point is in a tie, wherever facets are put in order.
-EVEN = 6
+# What differs by less is in a tie, wherever facets are put in order.
+EVEN = 1e-6
 # Points that are added before the facets are computed anew.
 BATCH = 8
 # MDP solves for the bound of one facet, at most.
@@ -58,9 +59,9 @@ class _Facet(NamedTuple):
     offset: float
 
     @property
-    def place(self) -> tuple[float, ...]:
+    def place(self) -> tuple[int, ...]:
         """By what facets are put in order, whichever Qhull finds first."""
-        return tuple(round(number, EVEN) for number in self.key)
+        return tuple(round(number / EVEN) for number in self.key)
 
 
 def prove(exposer: Exposer, best: Exposed, highest: float, enough: float, max_solves: int) -> Proof:
@@ -129,9 +130,10 @@ class _Hull:
                     if self.exposer.solves >= limit:
                         return Proof(upper, self.best, False)
                     self.bounds[facet.key] = self.bound(facet)
-            facets.sort(key=lambda facet: -round(self.bounds[facet.key], EVEN))
-            upper = min(upper, max(self.bounds[facets[0].key], self.tallest + error))
-            worth = [facet for facet in facets if self.bounds[facet.key] > self.goal][:BATCH]
+            bounds = [self.bounds[facet.key] for facet in facets]
+            upper = min(upper, max(*bounds, self.tallest + error))
+            highest = np.argsort(ranks(bounds, EVEN), kind="stable")
+            worth = [facets[place] for place in highest if bounds[place] > self.goal][:BATCH]
             changes = [self.refine(facet) for facet in worth]
             if upper > self.goal and not any(changes):
                 return Proof(upper, self.best, True)

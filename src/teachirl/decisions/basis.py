@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..bounds import WorstCaseStatus
-from ..checks import Floats
+from ..checks import Floats, Ints
 from ..demonstrations import Demonstration
 from ..indistinct import Indistinct
 from ..mdp import MDP
 from ..polytope import worst_case
+from ..precision import INVISIBLE, ranks
 from ..problem import Problem
 from ..risk import teaching_risk
 from ..rounding import at_most, percent_at_least
@@ -65,7 +66,7 @@ def differences(mdp: MDP, weights: Floats, expert: Floats, other: Floats) -> tup
     notable = np.abs(apart) > SAME * mdp.largest_entries / (1.0 - mdp.discount)
     lost = weights * apart
     # Of features that cost the same, such as nothing, the one that differs most; then the first.
-    order = np.lexsort((-_even(np.abs(apart)), -_even(lost)))
+    order = np.lexsort((_places(np.abs(apart)), _places(lost)))
     return tuple(
         Difference(
             mdp.feature_name(int(i)),
@@ -79,9 +80,8 @@ def differences(mdp: MDP, weights: Floats, expert: Floats, other: Floats) -> tup
     )
 
 
-def _even(values: Floats) -> Floats:
-    """The values to nine digits of the largest: what differs by less is in a tie."""
-    return np.asarray(np.round(values / (float(np.abs(values).max(initial=0.0)) or 1.0), 9))
+def _places(values: Floats) -> Ints:
+    return ranks(values, INVISIBLE * float(np.abs(values).max(initial=0.0)))
 
 
 def task_of(problem: Problem) -> Task:

@@ -20,6 +20,7 @@ from ..checks import Floats, Ints, frozen
 from ..demonstrations import Demonstration
 from ..errors import require
 from ..polytope import worst_case
+from ..precision import ranks
 from ..risk import risk_after, teaching_risk
 from ..scorer import NOTHING
 from ..showing import best_demonstration
@@ -201,10 +202,10 @@ class JointGreedy:
 def _places(values: Floats, counted: np.ndarray) -> Ints:
     """The place of each by its value, from 0 on; those that do not count come last, all even.
 
-    What agrees in six digits of the largest is in a tie, and the first comes first.
+    What differs by less than a part in 10⁶ of the largest is in a tie, and the first comes first.
     """
-    shares = np.round(values / (np.abs(values).max() or 1.0), 6)
-    order = np.argsort(np.where(counted, -shares, np.inf), kind="stable")
+    among = np.where(counted, values, values.min())
+    order = np.lexsort((ranks(among, 1e-6 * np.abs(values).max()), ~counted))
     places = np.empty(len(values), dtype=np.int64)
     places[order] = np.arange(len(values))
     return np.where(counted, places, len(values))
