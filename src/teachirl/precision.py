@@ -88,5 +88,5 @@ def ranks(values: ArrayLike, tie: float) -> NDArray[np.int64]:
     array = np.asarray(values, dtype=float)
     order = np.argsort(-array, kind="stable")
     found = np.zeros(len(array), dtype=np.int64)
-    found[order[1:]] = np.cumsum(-np.diff(array[order]) > tie)
+    found[order[1:]] = np.cumsum(array[order[1:]] < array[order[:-1]] - tie)
     return found
