@@ -15,7 +15,7 @@ demo: $(READY)
 	@echo 'and $(BIN)/teachirl certify problem.toml says how badly the learner in it can do, and why.'
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 3 --dist loadgroup
 
 test-everywhere: $(READY)
 	$(BIN)/python tests/everywhere.py

@@ -3,7 +3,7 @@ import signal
 
 from hypothesis import HealthCheck, settings
 
-# Two workers share two processors: threads of BLAS would wait for each other.
+# The workers share the processors: threads of BLAS would wait for each other.
 if "OMP_NUM_THREADS" not in os.environ:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
 

@@ -34,8 +34,8 @@ def screen(monkeypatch):
 
 def test_clocks_stand_still(screen, monkeypatch):
     monkeypatch.setattr(clock, "PATIENCE", 600.0)  # also on a busy machine
-    real, processor = clock.seconds(), clock.processor_seconds()
     truly, busy = time.perf_counter(), time.thread_time()
+    real, processor = clock.seconds(), clock.processor_seconds()
     compiling(0.2)
     compiling(0.2)
     assert time.perf_counter() - truly >= 0.4

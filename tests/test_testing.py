@@ -28,7 +28,7 @@ SEARCH = settings(max_examples=200, derandomize=True, database=None, deadline=No
 T = TypeVar("T")
 
 
-def drawn(strategy: st.SearchStrategy[T], number: int = 500) -> list[T]:
+def drawn(strategy: st.SearchStrategy[T], number: int = 350) -> list[T]:
     """What the strategy gives, as Hypothesis draws it; the same every time."""
     examples: list[T] = []
 
