@@ -18,8 +18,8 @@ import numpy as np
 
 import teachirl as ti
 from harness import duration, machine, table
-from teachirl.experiments import find
-from teachirl.experiments.draws import random_task
+from teachirl.study.experiments import find
+from teachirl.study.experiments.draws import random_task
 from teachirl.teachers import Choice, Situation
 
 

@@ -41,8 +41,8 @@ from harness import (
     table,
     write_csv,
 )
-from teachirl.risk import RiskScorer
-from teachirl.worldview import Worldview
+from teachirl.views.teaching_risk import RiskScorer
+from teachirl.views.worldview import Worldview
 
 Floats = NDArray[np.float64]
 

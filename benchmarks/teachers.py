@@ -41,10 +41,10 @@ from harness import (
     table,
     write_csv,
 )
+from teachirl.guarantees.worst_case import Method
 from teachirl.learners import MinNormPoint, Projection
-from teachirl.polytope import Method
-from teachirl.risk import RiskScorer
 from teachirl.teachers import Situation
+from teachirl.views.teaching_risk import RiskScorer
 
 Floats = NDArray[np.float64]
 PACKAGES = ["teachirl", "numpy", "scipy", "numba", "highspy"]

@@ -37,8 +37,8 @@ from harness import (
     table,
     write_csv,
 )
-from teachirl.polytope import Method
-from teachirl.worldview import Worldview
+from teachirl.guarantees.worst_case import Method
+from teachirl.views.worldview import Worldview
 
 Floats = NDArray[np.float64]
 Solve = Callable[[float], Floats]

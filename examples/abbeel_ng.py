@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import teachirl as ti
+from teachirl.files import replacing
 from teachirl.learners import MaxMargin, MinNormPoint, Projection
-from teachirl.storage import replacing
 
 Floats = NDArray[np.float64]
 

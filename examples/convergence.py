@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import teachirl as ti
+from teachirl.files import replacing
 from teachirl.learners import (
     Assignment,
     Learned,
@@ -40,7 +41,6 @@ from teachirl.learners import (
     MultiplicativeWeights,
     Projection,
 )
-from teachirl.storage import replacing
 
 TARGETS = ("inside", "corner", "outside")
 TITLES = {

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import teachirl as ti
+from teachirl.app.problem import read_problem
 from teachirl.learners import Assignment, Learned, LearnStatus
-from teachirl.problem import read_problem
 from teachirl.testing import check_learner
 
 PROBLEM = Path(__file__).parent / "driving.toml"

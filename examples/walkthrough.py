@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import teachirl as ti
-from teachirl.problem import read_problem
+from teachirl.app.problem import read_problem
 
 ROOMS = ["dock", "hall", "kitchen", "nursery", "stairs"]
 transitions = np.zeros((5, 3, 5))  # [state, action, next state]

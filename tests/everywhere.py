@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-from teachirl.provenance import machine
+from teachirl.study.provenance import machine
 
 ROOT = Path(__file__).resolve().parents[1]
 # About files, pages and processes: what they compare is computed in a few lines, or by others.

@@ -16,7 +16,7 @@ from flint import fmpq, fmpq_mat
 
 from exact import exact
 from teachirl import MDP, Policy
-from teachirl.worldview import Worldview, extended_basis
+from teachirl.views.worldview import Worldview, extended_basis
 
 Vector = list[fmpq]
 

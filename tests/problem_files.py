@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import teachirl as ti
-from teachirl.problem import read_problem
+from teachirl.app.problem import read_problem
 
 PROBLEMS = Path(__file__).parent / "problems"
 TOML = {path.stem: path.read_text() for path in PROBLEMS.glob("*.toml")}

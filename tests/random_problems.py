@@ -9,7 +9,7 @@ import numpy as np
 from flint import fmpq
 
 import exact_lp
-from teachirl.problem import Problem, read_problem
+from teachirl.app.problem import Problem, read_problem
 
 
 def write_random(folder: Path, rng: np.random.Generator) -> Problem:

@@ -5,7 +5,7 @@ from itertools import accumulate
 import numpy as np
 
 import teachirl as ti
-from teachirl.decisions import (
+from teachirl.app.decisions import (
     Advice,
     Alternative,
     Difference,
@@ -16,7 +16,7 @@ from teachirl.decisions import (
     Standing,
     Step,
 )
-from teachirl.problem import read_problem
+from teachirl.app.problem import read_problem
 
 CHAIN = """\
 title = "Which cells must she know?"

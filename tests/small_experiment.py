@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 from numba.core.event import trigger_event
 
-from teachirl.engine import Job, run_units
-from teachirl.experiments import Experiment, Result
-from teachirl.experiments.experiment import job_text
-from teachirl.report.records import Findings
-from teachirl.store import Store, canonical
+from teachirl.figures.records import Findings
+from teachirl.study.engine import Job, run_units
+from teachirl.study.experiments import Experiment, Result
+from teachirl.study.experiments.experiment import job_text
+from teachirl.study.results_database import Store, canonical
 
 REFERENCE = f"{Path(__file__).resolve()}:SMALL"
 

@@ -28,10 +28,10 @@ import exact_lp
 import teachirl as ti
 from exact_lp import Vector, dot, exact, vector
 from random_problems import least_performance, write_random
-from teachirl.decisions import advise, assess, frontier
-from teachirl.greedy_gap import greedy_gap
+from teachirl.app.decisions import advise, assess, frontier
 from teachirl.learners import LearnStatus
-from teachirl.subsets import best_subset
+from teachirl.selection.best_subset import best_subset
+from teachirl.selection.distance_from_optimal import greedy_gap
 
 Pair = tuple[str, fmpq, fmpq]
 DISCOUNTS = (0.1, 0.5, 0.9, 0.99, 0.999)

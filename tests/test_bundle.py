@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import teachirl as ti
-from teachirl.bounds import WorstCaseStatus
 from teachirl.errors import InvalidInputError
-from teachirl.extremes import blocks as blocks_module
-from teachirl.extremes.blocks import Blocks
-from teachirl.extremes.bundle import worst_case_by_bundle
-from teachirl.extremes.master import Master
+from teachirl.guarantees.bounds import WorstCaseStatus
+from teachirl.guarantees.solvers import blocks as blocks_module
+from teachirl.guarantees.solvers.blocks import Blocks
+from teachirl.guarantees.solvers.bundle import worst_case_by_bundle
+from teachirl.guarantees.solvers.master import Master
 from teachirl.testing import mdps, policies, weights, worldviews
-from teachirl.worldview import Worldview
+from teachirl.views.worldview import Worldview
 
 CHAIN_WEIGHTS = np.array([-2.0, -1.0, 0.0, 1.0, 2.0]) / math.sqrt(10.0)
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact, exact_expectations
-from teachirl.bounds import lower_bound
-from teachirl.indistinct import indistinct_directions
+from teachirl.guarantees.bounds import lower_bound
 from teachirl.precision import up
 from teachirl.testing import mdps, policies, weights, worldviews
+from teachirl.views.potential_shaping import indistinct_directions
 
 
 def theorem_1_by_hand(mdp, view, w, mismatch):

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import teachirl as ti
-from teachirl import cli
-from teachirl.experiments import BUILT_IN, find
-from teachirl.store import FILE, Store
+from teachirl.app import cli
+from teachirl.study.experiments import BUILT_IN, find
+from teachirl.study.results_database import FILE, Store
 
 COMMANDS = ("init", "certify", "teach", "frontier", "reproduce", "runs", "worlds")
 
@@ -56,14 +56,14 @@ def failing(monkeypatch):
             raise error
 
         module = types.SimpleNamespace(reproduce=reproduce)
-        monkeypatch.setitem(sys.modules, "teachirl.experiments.reproduce", module)
+        monkeypatch.setitem(sys.modules, "teachirl.study.experiments.reproduce", module)
 
     return install
 
 
 def test_help_names_each_command_and_loads_nothing_heavy():
     code = (
-        "import sys; from teachirl.cli import app; app(['--help'], standalone_mode=False); "
+        "import sys; from teachirl.app.cli import app; app(['--help'], standalone_mode=False); "
         "print({'numpy', 'scipy', 'numba', 'highspy', 'pydantic', 'rich'} & set(sys.modules))"
     )
     result = subprocess.run(
@@ -90,7 +90,7 @@ def test_version(teachirl):
 def test_the_script_and_the_module_are_the_same_command():
     assert in_process("--version").stdout == f"teachirl {ti.__version__}\n"
     text = Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8")
-    assert '\nteachirl = "teachirl.cli:main"\n' in text
+    assert '\nteachirl = "teachirl.app.cli:main"\n' in text
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ class TestReproduce:
             return calls.report
 
         module = types.SimpleNamespace(reproduce=reproduce)
-        monkeypatch.setitem(sys.modules, "teachirl.experiments.reproduce", module)
+        monkeypatch.setitem(sys.modules, "teachirl.study.experiments.reproduce", module)
         return calls
 
     def test_defaults(self, teachirl, calls):
@@ -334,7 +334,7 @@ class TestReproduce:
             signal.raise_signal(signal.SIGINT)
 
         module = types.SimpleNamespace(reproduce=interrupted)
-        monkeypatch.setitem(sys.modules, "teachirl.experiments.reproduce", module)
+        monkeypatch.setitem(sys.modules, "teachirl.study.experiments.reproduce", module)
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             assert teachirl("reproduce")[0] == 130
@@ -369,8 +369,8 @@ class TestErrors:
 
     def test_a_bug_has_its_traceback(self):
         code = (
-            "import sys; from teachirl import cli, store; store.Store = 'a bug'; "
-            "sys.argv = ['teachirl', 'runs', 'list']; cli.main()"
+            "import sys, teachirl.study.results_database as results; from teachirl.app import cli; "
+            "results.Store = 'a bug'; sys.argv = ['teachirl', 'runs', 'list']; cli.main()"
         )
         result = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=120

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from problem_files import PROBLEMS, copied
-from teachirl import cli, decisions
-from teachirl.problem import example_text, read_problem
-from teachirl.report import html
+from teachirl.app import cli, decisions
+from teachirl.app.problem import example_text, read_problem
+from teachirl.app.report import html
 
 COMMANDS = {"certify": "standing", "teach": "advice", "frontier": "frontier"}
 PAGE = (Path(__file__).parents[1] / "docs" / "decisions.md").read_text(encoding="utf-8")

@@ -12,8 +12,8 @@ import pytest
 from numba.core.event import trigger_event
 
 from small_experiment import Settings, compiling, jobs_of, of_kinds
-from teachirl import clock
-from teachirl.engine import run_units
+from teachirl.mdp import clock
+from teachirl.study.engine import run_units
 
 
 class Screen(io.StringIO):
@@ -97,9 +97,9 @@ def test_workers_tell_the_process_that_started_them(screen):
 def test_what_is_cached_is_not_compiled(tmp_path):
     code = """
 import sys, teachirl as ti
-from teachirl import clock
+from teachirl.mdp import clock
 clock.PATIENCE, sys.ps1 = -1.0, ">>> "
-from teachirl.kernels import length
+from teachirl.mdp.kernels import length
 length(ti.worlds.chain(5).start)
 """
     said = [

@@ -15,7 +15,7 @@ import pytest
 import small_experiment
 import teachirl as ti
 from small_experiment import Settings, jobs_of, of_kinds, run_into, until
-from teachirl.engine import EngineError, cluster, run_units
+from teachirl.study.engine import EngineError, cluster, run_units
 
 DOCS = Path(__file__).parents[1] / "docs" / "cluster.md"
 # Dask listens for its dashboard on all interfaces if it is not told otherwise.
@@ -133,12 +133,14 @@ def test_a_cluster_that_goes_away(tmp_path, monkeypatch):
         with (
             worker(tmp_path, address, PYTHONPATH=str(tmp_path / "other")),
             pytest.raises(
-                EngineError, match=f"'teachirl.engine'; install teachirl {ti.__version__}"
+                EngineError, match=f"'teachirl.study.engine'; install teachirl {ti.__version__}"
             ),
         ):
             run_units(jobs, on_done=print, cluster=address)
         with worker(tmp_path, address):
-            monkeypatch.setattr("teachirl.engine.jobs.package_versions", lambda: {"teachirl": "9"})
+            monkeypatch.setattr(
+                "teachirl.study.engine.jobs.package_versions", lambda: {"teachirl": "9"}
+            )
             with pytest.raises(EngineError, match=f"has teachirl {ti.__version__}, but this is 9"):
                 run_units(jobs, on_done=print, cluster=address)
             monkeypatch.undo()
@@ -173,7 +175,7 @@ def test_an_address_without_a_scheduler(monkeypatch, address, reason):
 
 def test_without_dask(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "teachirl.engine.cluster")
+    monkeypatch.delitem(sys.modules, "teachirl.study.engine.cluster")
     with pytest.raises(ti.MissingExtraError, match=r"distributed.*teachirl\[cluster\]"):
         run_units([], on_done=print, cluster="tcp://127.0.0.1:1")
 

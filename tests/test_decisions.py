@@ -12,14 +12,14 @@ import pytest
 
 import teachirl as ti
 from problem_files import PROBLEMS
-from teachirl.decisions import advise, assess, basis, frontier, simulations
-from teachirl.decisions.basis import differences
+from teachirl.app.decisions import advise, assess, basis, frontier, simulations
+from teachirl.app.decisions.basis import differences
+from teachirl.app.digits import at_most, percent_at_least
+from teachirl.app.problem import read_problem
+from teachirl.guarantees.worst_case import worst_case
 from teachirl.learners import LearnStatus, Projection
-from teachirl.polytope import worst_case
-from teachirl.problem import read_problem
-from teachirl.rounding import at_most, percent_at_least
 
-CURVES = import_module("teachirl.decisions.frontier")  # the package calls its function so
+CURVES = import_module("teachirl.app.decisions.frontier")  # the package calls its function so
 CHAIN = """
 [world]
 name = "chain"

@@ -7,7 +7,7 @@ import pytest
 
 import exact_lp
 from random_problems import least_performance, write_random
-from teachirl.decisions import advise, assess, frontier, simulations
+from teachirl.app.decisions import advise, assess, frontier, simulations
 from teachirl.learners import Adversarial
 
 PROBLEMS = 80

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from scipy import stats
 
 from teachirl import MDP, FileFormatError, InvalidInputError, Policy, trajectory_files, worlds
-from teachirl import demonstrations as module
-from teachirl.demonstrations import (
+from teachirl.demonstrations import demonstration as module
+from teachirl.demonstrations.demonstration import (
     Demonstration,
     as_demonstration,
     bernstein_radius,
@@ -22,9 +22,9 @@ from teachirl.demonstrations import (
     feature_diameter,
     hoeffding_radius,
 )
-from teachirl.sampling import sample_trajectories
-from teachirl.trajectories import Trajectories, check_trajectories, terminal_states
-from teachirl.trajectory_files import read_trajectories, write_trajectories
+from teachirl.demonstrations.sampling import sample_trajectories
+from teachirl.demonstrations.trajectories import Trajectories, check_trajectories, terminal_states
+from teachirl.demonstrations.trajectory_files import read_trajectories, write_trajectories
 
 
 def small_world(kind="state", *, sparse=False, discount=0.8, terminal=True, seed=3):

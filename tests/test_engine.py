@@ -15,8 +15,8 @@ import pytest
 import small_experiment
 import teachirl as ti
 from small_experiment import Settings, jobs_of, of_kinds, run_into, until
-from teachirl.engine import EngineError, local, run_units
-from teachirl.store import Store
+from teachirl.study.engine import EngineError, local, run_units
+from teachirl.study.results_database import Store
 
 TRIALS = 80
 PROGRAM = [sys.executable, small_experiment.__file__]
@@ -24,7 +24,7 @@ PROGRAM = [sys.executable, small_experiment.__file__]
 
 def workers_of(parent):
     """Processes that work for `parent`, also after it died."""
-    path = "teachirl.engine.worker"
+    path = "teachirl.study.engine.worker"
     found = []
     for process in psutil.process_iter(["cmdline", "environ"]):
         environment = process.info["environ"] or {}
@@ -157,7 +157,7 @@ def test_workers_that_do_not_come_up(mine, monkeypatch, tmp_path):
 
 
 def test_a_worker_of_another_version_is_refused(mine, monkeypatch):
-    monkeypatch.setattr("teachirl.engine.jobs.package_versions", lambda: {"teachirl": "99.0"})
+    monkeypatch.setattr("teachirl.study.engine.jobs.package_versions", lambda: {"teachirl": "99.0"})
     with pytest.raises(EngineError, match=rf"has teachirl {ti.__version__}, but this is 99\.0"):
         run_units(jobs_of(Settings(), of_kinds("good")), on_done=print)
 
@@ -212,7 +212,7 @@ def test_workers_do_not_outlive_a_killed_parent(mine, tmp_path):
     script = """
 import sys
 from small_experiment import Settings, jobs_of
-from teachirl.engine import run_units
+from teachirl.study.engine import run_units
 wanted = [{"trial": trial, "kind": "endless"} for trial in range(2)]
 run_units(jobs_of(Settings(marks=sys.argv[1]), wanted), workers=2, on_done=print)
 """

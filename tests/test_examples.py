@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import teachirl as ti
-from teachirl import cli
-from teachirl.decisions import advise, frontier
-from teachirl.problem import read_problem
+from teachirl.app import cli
+from teachirl.app.decisions import advise, frontier
+from teachirl.app.problem import read_problem
 from teachirl.testing import check_learner
 
 ROOT = Path(__file__).parents[1]

@@ -9,7 +9,8 @@ import pytest
 from scipy.spatial import ConvexHull
 
 import teachirl as ti
-from teachirl.experiments import (
+from teachirl.figures.records import Verdict
+from teachirl.study.experiments import (
     BUILT_IN,
     Experiment,
     Result,
@@ -24,9 +25,8 @@ from teachirl.experiments import (
     samples,
     showing,
 )
-from teachirl.experiments.experiment import job_text, perform
-from teachirl.experiments.statistics import Evidence, more_spread, mostly, paired
-from teachirl.report.records import Verdict
+from teachirl.study.experiments.experiment import job_text, perform
+from teachirl.study.experiments.statistics import Evidence, more_spread, mostly, paired
 
 
 def results_of(experiment, settings):
@@ -63,7 +63,7 @@ def test_figure_2_comes_with_figure_1():
 def test_who_is_not_there():
     with pytest.raises(ti.InvalidInputError, match="no experiment 'fig9'; there are fig1, fig3"):
         find("fig9")
-    for name in ("mine:MINE", "teachirl.experiments.figure_4:FIGURE_4"):
+    for name in ("mine:MINE", "teachirl.study.experiments.figure_4:FIGURE_4"):
         with pytest.raises(ti.InvalidInputError, match=r"and your own as FILE\.py:NAME"):
             find(name)
     with pytest.raises(ti.InvalidInputError, match="there is no file"):
@@ -336,8 +336,8 @@ def test_an_experiment_of_one_s_own_is_an_entry(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(
         "from dataclasses import dataclass\n"
-        "from teachirl.experiments import Experiment, Result\n"
-        "from teachirl.report.records import Findings\n"
+        "from teachirl.study.experiments import Experiment, Result\n"
+        "from teachirl.figures.records import Findings\n"
         "@dataclass(frozen=True)\n"
         "class Settings:\n"
         "    sizes: tuple[int, ...] = (2, 3)\n"

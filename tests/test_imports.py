@@ -61,12 +61,13 @@ def test_no_module_hides_a_name():
 
 def test_modules_and_names_can_be_asked_for_in_any_order():
     code = """
-import teachirl.teaching, teachirl.worlds.driving
-from teachirl import teach, worlds, kernels
+import teachirl.teaching.rounds, teachirl.worlds.driving
+from teachirl import teach, worlds
+from teachirl.mdp import kernels
 from teachirl import *
 print(teach.__name__, worlds.driving.__name__, kernels.__name__, MDP.__name__)
 """
-    assert run(code) == "teach driving teachirl.kernels MDP"
+    assert run(code) == "teach driving teachirl.mdp.kernels MDP"
 
 
 def test_an_unknown_name_is_an_attribute_error():

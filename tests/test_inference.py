@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import teachirl as ti
-from teachirl.indistinct import indistinct_directions
-from teachirl.inference import InferStatus, infer_weights
-from teachirl.soft import soft_policy
+from teachirl.demonstrations.inferred_weights import InferStatus, infer_weights
+from teachirl.mdp.soft_planning import soft_policy
+from teachirl.views.potential_shaping import indistinct_directions
 
 
 def direction(mdp, weights):

@@ -10,10 +10,10 @@ import pytest
 import teachirl as ti
 from situations import situation
 from teachirl.errors import InvalidInputError
-from teachirl.showing import best_demonstration
 from teachirl.teachers.gap_greedy import GapGreedy
 from teachirl.teachers.joint_greedy import JointGreedy
 from teachirl.testing.teacher import check_teacher
+from teachirl.what_to_show.search import best_demonstration
 
 RNG = np.random.default_rng(0)
 

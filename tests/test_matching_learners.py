@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from even import evenly
-from teachirl.extremes.blocks import Blocks
-from teachirl.kernels.chains import without_flow
+from teachirl.guarantees.solvers.blocks import Blocks
 from teachirl.learners import LearnStatus
 from teachirl.learners.hull import Hull
 from teachirl.learners.learner import Assignment
@@ -18,7 +17,8 @@ from teachirl.learners.max_margin import MaxMargin
 from teachirl.learners.min_norm_point import MinNormPoint
 from teachirl.learners.nearness import best_share, concluded, distance, needed
 from teachirl.learners.projection import Projection
-from teachirl.occupancies import inflow_of, policy_transitions, state_occupancy
+from teachirl.mdp.kernels.chains import without_flow
+from teachirl.mdp.occupancy import inflow_of, policy_transitions, state_occupancy
 from teachirl.testing import check_learner, mdps, policies
 
 LEARNERS = [Projection(), MaxMargin(), MinNormPoint()]

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact_expectations
-from teachirl import kernels
-from teachirl.occupancies import policy_transitions, state_occupancy
+from teachirl.mdp import kernels
+from teachirl.mdp.occupancy import policy_transitions, state_occupancy
 from teachirl.testing import mdps, policies
 
 
@@ -106,7 +106,7 @@ def test_a_failing_iteration_is_noticed(monkeypatch, limit):
     policy = ti.Policy.uniform(mdp)
     expected = dense_occupancy(mdp, policy)
     monkeypatch.setattr(kernels, "solve_flow", lambda operator, start, error: (start.copy(), 1.0))
-    monkeypatch.setattr("teachirl.occupancies.DIRECT_LIMIT", limit)
+    monkeypatch.setattr("teachirl.mdp.occupancy.DIRECT_LIMIT", limit)
     assert np.abs(ti.occupancy(mdp, policy) - expected).sum() <= 1e-10 * expected.sum()
 
 

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
 import teachirl as ti
-from teachirl import optimality
-from teachirl.demonstrations import Demonstration
-from teachirl.indistinct import indistinct_directions
-from teachirl.optimality import CLOSE, LookStatus, best_look
+from teachirl.demonstrations.demonstration import Demonstration
+from teachirl.guarantees import apparent_optimality as optimality
+from teachirl.guarantees.apparent_optimality import CLOSE, LookStatus, best_look
 from teachirl.testing import mdps, policies, worldviews
+from teachirl.views.potential_shaping import indistinct_directions
 
 
 def vertices(mdp):

@@ -10,9 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import teachirl as ti
-from teachirl.checks import frozen
+from teachirl.arrays import frozen
 from teachirl.errors import InvalidInputError
-from teachirl.kernels.simulation import rehearse
 from teachirl.learners import (
     Adversarial,
     Benevolent,
@@ -23,9 +22,10 @@ from teachirl.learners import (
 )
 from teachirl.learners.learner import Assignment
 from teachirl.learners.nearness import IDLE
+from teachirl.mdp.kernels.simulation import rehearse
 from teachirl.teachers import Situation
 from teachirl.teachers.perf_greedy import PerfGreedy
-from teachirl.teaching import teach
+from teachirl.teaching.rounds import teach
 from teachirl.testing import mdps, policies, weights, worldviews
 
 

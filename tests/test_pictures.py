@@ -11,14 +11,14 @@ import pytest
 import teachirl as ti
 from problem_files import PROBLEMS
 from results import CHAIN, advice_of, frontier_of, standing_of, written
-from teachirl.decisions import Difference
-from teachirl.problem import read_problem
-from teachirl.report.charts import differences_picture, frontier_picture, plan_picture
-from teachirl.report.drawing import panel_svg, write_figure
-from teachirl.report.maps import map_of, road_of
-from teachirl.report.pictures import policy_pictures, policy_rows, reward_picture, visits_of
-from teachirl.report.records import Cells, Contrast, Curve, Figure, Panel, Points
-from teachirl.rounding import at_least, at_most, percent_at_least
+from teachirl.app.decisions import Difference
+from teachirl.app.digits import at_least, at_most, percent_at_least
+from teachirl.app.problem import read_problem
+from teachirl.app.report.charts import differences_picture, frontier_picture, plan_picture
+from teachirl.app.report.maps import map_of, road_of
+from teachirl.app.report.pictures import policy_pictures, policy_rows, reward_picture, visits_of
+from teachirl.figures.drawing import panel_svg, write_figure
+from teachirl.figures.records import Cells, Contrast, Curve, Figure, Panel, Points
 
 LAKE = """
 [world]
@@ -323,8 +323,8 @@ class TestDrawing:
         assert ",one," in paths[-1].read_text()
 
     def test_pictures_are_in_the_page(self):
-        from teachirl.report.markup import shown
-        from teachirl.report.pictures import Picture
+        from teachirl.app.report.markup import shown
+        from teachirl.app.report.pictures import Picture
 
         picture = Picture(
             "it", "a caption", self.PANELS[:1], ('say "this"',), ("x", "y"), ((1.0, 2),)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact, exact_optimum, exact_value
-from teachirl import kernels
-from teachirl.kernels.layouts import sparse_layout
+from teachirl.mdp import kernels
+from teachirl.mdp.kernels.layouts import sparse_layout
 from teachirl.testing import mdps, weights
 
 PAPER_WEIGHTS = np.array([-1, -0.5, 0, 0.5, 1]) / np.linalg.norm([-1, -0.5, 0, 0.5, 1])

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachirl as ti
-from teachirl.policy import check_policy
+from teachirl.mdp.policy import check_policy
 from teachirl.testing import mdps, policies
 
 CHAIN = ti.worlds.chain(5)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact_expectations
-from teachirl.extremes import bundle
-from teachirl.polytope import METHODS
+from teachirl.guarantees.solvers import bundle
+from teachirl.guarantees.worst_case import METHODS
 from teachirl.testing import mdps, policies, weights, worldviews
 
 WEIGHTS = np.array([-1, -0.5, 0, 0.5, 1]) / np.linalg.norm([-1, -0.5, 0, 0.5, 1])

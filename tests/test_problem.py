@@ -11,8 +11,8 @@ import pytest
 
 import teachirl as ti
 from problem_files import PROBLEMS, copied
-from teachirl.problem import example_text, read_problem, reference
-from teachirl.problem.named import LEARNERS, TEACHERS, WORLDS
+from teachirl.app.problem import example_text, read_problem, reference
+from teachirl.app.problem.named import LEARNERS, TEACHERS, WORLDS
 
 PAGE = Path(__file__).parents[1] / "docs" / "problem_file.md"
 
@@ -350,4 +350,4 @@ def test_all_strategies_can_be_named():
 
 def test_the_page_is_up_to_date():
     text = PAGE.read_text(encoding="utf-8")
-    assert text.endswith(reference()), "replace its last section by teachirl.problem.reference()"
+    assert text.endswith(reference()), "replace its last section by app.problem.reference()"

@@ -16,7 +16,7 @@ from minari.data_collector.episode_buffer import EpisodeBuffer
 
 import teachirl as ti
 from problem_files import message_of
-from teachirl.problem import read_problem
+from teachirl.app.problem import read_problem
 
 FORMATS = ("hdf5", "arrow", "parquet")
 NAME = "recordings/lake-v0"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from problem_files import FILES, TOML, copied
-from teachirl.problem import read_problem
+from teachirl.app.problem import read_problem
 
 # What may be put in a file by mistake or by malice.
 SCRAPS = [

@@ -11,7 +11,7 @@ import pytest
 
 import teachirl as ti
 from problem_files import FILES, TOML, copied, message_of
-from teachirl.problem import read_problem
+from teachirl.app.problem import read_problem
 
 
 @pytest.fixture

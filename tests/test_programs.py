@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import exact_lp
 import teachirl as ti
 from exact import exact
-from teachirl.bounds import WorstCaseStatus, lower_bound
-from teachirl.extremes.programs import FORMS, solve_program
+from teachirl.guarantees.bounds import WorstCaseStatus, lower_bound
+from teachirl.guarantees.solvers.programs import FORMS, solve_program
 from teachirl.testing import mdps, policies, weights, worldviews
-from teachirl.worldview import Worldview
+from teachirl.views.worldview import Worldview
 
 PAPER_WEIGHTS = np.array([-1, -0.5, 0, 0.5, 1]) / np.linalg.norm([-1, -0.5, 0, 0.5, 1])
 OPTIMAL = WorstCaseStatus.OPTIMAL

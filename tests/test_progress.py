@@ -6,7 +6,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from teachirl.progress import Progress
+from teachirl.study.progress import Progress
 
 
 class Clock:
@@ -97,7 +97,7 @@ def test_silent_where_stderr_is_no_terminal(capsys):
 
 
 SCRIPT = """
-from teachirl.progress import Progress
+from teachirl.study.progress import Progress
 with Progress.on_stderr() as progress:
     progress.part("fig5", total=2).advance()
 print("result")

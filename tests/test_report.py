@@ -12,11 +12,11 @@ import pytest
 import teachirl as ti
 from problem_files import PROBLEMS
 from results import CHAIN, advice_of, differences, frontier_of, standing_of, written
-from teachirl.bounds import WorstCaseStatus
-from teachirl.decisions import advise, assess, frontier
-from teachirl.problem import read_problem
-from teachirl.report.html import report_page, write_report
-from teachirl.report.markup import table, text
+from teachirl.app.decisions import advise, assess, frontier
+from teachirl.app.problem import read_problem
+from teachirl.app.report.html import report_page, write_report
+from teachirl.app.report.markup import table, text
+from teachirl.guarantees.bounds import WorstCaseStatus
 
 VOID = {"img", "meta"}
 NASTY = """<script>alert("1")</script>'&amp;<!--"""

@@ -13,8 +13,8 @@ from axe_core_python.sync_playwright import Axe
 from playwright.sync_api import Error, sync_playwright
 
 from results import CHAIN, advice_of, frontier_of, standing_of, written
-from teachirl.problem import example_text
-from teachirl.report.html import write_report
+from teachirl.app.problem import example_text
+from teachirl.app.report.html import write_report
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "microsoft-edge")

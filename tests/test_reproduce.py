@@ -12,10 +12,10 @@ import pytest
 
 import small_experiment
 import teachirl as ti
-from teachirl.experiments.reproduce import reproduce
-from teachirl.report.drawing import csv_text, write_figure
-from teachirl.report.records import Bars, Cells, Curve, Figure, Outline, Panel, Points
-from teachirl.store import Store
+from teachirl.figures.drawing import csv_text, write_figure
+from teachirl.figures.records import Bars, Cells, Curve, Figure, Outline, Panel, Points
+from teachirl.study.experiments.reproduce import reproduce
+from teachirl.study.results_database import Store
 
 COMMAND = [sys.executable, "-m", "teachirl", "reproduce", "--quick"]
 NAMES = ["fig4", "fig6"]
@@ -126,7 +126,7 @@ def test_only_what_is_asked_for_and_nothing_twice(calm, monkeypatch):
         assert list(jobs) == []
         return []
 
-    monkeypatch.setattr("teachirl.experiments.reproduce.run_units", refuse)
+    monkeypatch.setattr("teachirl.study.experiments.reproduce.run_units", refuse)
     again = reproduce(["fig6", "fig6"], quick=True, out=folder)
     # What an earlier run completed stays on the pages.
     assert [chapter.record.experiment for chapter in again.chapters] == ["fig4", "fig6"]
@@ -155,8 +155,8 @@ def own_experiment(path, square="size**2", analysis="Findings(())"):
     path.parent.mkdir(exist_ok=True)
     path.write_text(
         "from dataclasses import dataclass\n"
-        "from teachirl.experiments import Experiment, Result\n"
-        "from teachirl.report.records import Findings\n"
+        "from teachirl.study.experiments import Experiment, Result\n"
+        "from teachirl.figures.records import Findings\n"
         "@dataclass(frozen=True)\n"
         "class Settings:\n"
         "    sizes: tuple[int, ...] = (2, 3)\n"

@@ -14,12 +14,18 @@ from hypothesis import strategies as st
 from scipy.linalg import null_space
 
 from teachirl import InvalidInputError, Policy, feature_expectations, worlds
-from teachirl import indistinct as indistinct_module
-from teachirl.indistinct import Indistinct, indistinct_directions
-from teachirl.risk import RiskScorer, blind_spot, relative_risk, risk_after, teaching_risk
-from teachirl.scorer import SHARED_FROM, TIE
 from teachirl.testing import mdps, policies, weights, worldviews
-from teachirl.worldview import DEPENDENT, Worldview, unit_rows
+from teachirl.views import potential_shaping as indistinct_module
+from teachirl.views.potential_shaping import Indistinct, indistinct_directions
+from teachirl.views.scorer import SHARED_FROM, TIE
+from teachirl.views.teaching_risk import (
+    RiskScorer,
+    blind_spot,
+    relative_risk,
+    risk_after,
+    teaching_risk,
+)
+from teachirl.views.worldview import DEPENDENT, Worldview, unit_rows
 
 CHAIN_WEIGHTS = np.array([-1, -0.5, 0, 0.5, 1])
 

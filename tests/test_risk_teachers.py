@@ -12,20 +12,20 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from teachirl import MDP, InvalidInputError, Policy, Task, Worldview, worlds
-from teachirl.demonstrations import Demonstration
-from teachirl.greedy import greedy_plan
-from teachirl.greedy_gap import greedy_gap
+from teachirl.demonstrations.demonstration import Demonstration
 from teachirl.learners import MinNormPoint
-from teachirl.relaxations import Open
-from teachirl.risk import risk_after, teaching_risk
-from teachirl.subsets import SubsetStatus, _Search, best_subset
+from teachirl.selection.best_subset import SubsetStatus, _Search, best_subset
+from teachirl.selection.distance_from_optimal import greedy_gap
+from teachirl.selection.greedy import greedy_plan
+from teachirl.selection.relaxation import Open
 from teachirl.teachers import Situation
 from teachirl.teachers.optimal_subset import OptimalSubset, _earlier
 from teachirl.teachers.random import Random
 from teachirl.teachers.tr_greedy import TRGreedy
-from teachirl.teaching import teach
+from teachirl.teaching.rounds import teach
 from teachirl.testing import weights, worldviews
-from teachirl.worldview import unit_rows
+from teachirl.views.teaching_risk import risk_after, teaching_risk
+from teachirl.views.worldview import unit_rows
 from test_risk import risk_by_svd
 
 

@@ -12,12 +12,12 @@ from scipy.spatial import QhullError
 
 import exact_lp
 import teachirl as ti
-from teachirl import showing_bounds
-from teachirl.exposing import LENGTH, Exposer
-from teachirl.indistinct import indistinct_directions
-from teachirl.showing import ShownStatus, best_demonstration
-from teachirl.showing_bounds import FLAT
 from teachirl.testing import mdps, weights, worldviews
+from teachirl.views.potential_shaping import indistinct_directions
+from teachirl.what_to_show import upper_bound as showing_bounds
+from teachirl.what_to_show.exposed_policies import LENGTH, Exposer
+from teachirl.what_to_show.search import ShownStatus, best_demonstration
+from teachirl.what_to_show.upper_bound import FLAT
 
 WEIGHTS = np.array([-1, -0.5, 0, 0.5, 1]) / np.linalg.norm([-1, -0.5, 0, 0.5, 1])
 

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 
 import teachirl as ti
-from teachirl import storage
+from teachirl.mdp import npz_files as storage
 from teachirl.testing import check_same, mdps
 
 Members = dict[str, bytes]
@@ -620,7 +620,7 @@ def test_a_directory_that_says_it_is_long(tmp_path: Path) -> None:
 
 SCRIPT = """
 import resource, sys
-import teachirl as ti, teachirl.storage
+import teachirl as ti, teachirl.mdp.npz_files
 with open("/proc/self/statm") as file:
     pages = int(file.read().split()[0])
 limit = pages * resource.getpagesize() + (64 << 20)

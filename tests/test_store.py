@@ -14,15 +14,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import teachirl as ti
-from teachirl import store as store_module
-from teachirl.export import export
-from teachirl.store import Store, canonical
+from teachirl.study import results_database as store_module
+from teachirl.study.export import export
+from teachirl.study.results_database import Store, canonical
 
 UNITS = [{"trial": trial, "teacher": "TRGreedy"} for trial in range(3)]
 
 HOLD = """
 import sys, time
-from teachirl.store import Store
+from teachirl.study.results_database import Store
 with Store.open(sys.argv[1]) as store:
     store.add(store.runs()[0].id, {"trial": 1, "teacher": "TRGreedy"}, {"a": 1}, {}, "other")
     print("held", flush=True)

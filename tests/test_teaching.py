@@ -11,11 +11,11 @@ import pytest
 import teachirl as ti
 from teachirl.errors import FileFormatError, InvalidInputError
 from teachirl.learners import Adversarial, Benevolent, MinNormPoint, Projection
-from teachirl.lessons import Lesson, LessonStatus
 from teachirl.teachers import Choice, GapGreedy, JointGreedy
 from teachirl.teachers.optimal_subset import OptimalSubset
 from teachirl.teachers.tr_greedy import TRGreedy
-from teachirl.teaching import teach
+from teachirl.teaching.lesson import Lesson, LessonStatus
+from teachirl.teaching.rounds import teach
 
 WEIGHTS = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
 

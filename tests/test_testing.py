@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact, exact_expectations, exact_optimum, exact_value
-from teachirl.checks import frozen
+from teachirl.arrays import frozen
 from teachirl.testing import check_mdp, check_same, mdps, policies, weights, worldviews
 from teachirl.testing import mdp as testing
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import teachirl as ti
-from teachirl.occupancies import policy_transitions
+from teachirl.mdp.occupancy import policy_transitions
 from teachirl.worlds.driving import HIGHWAY
 from teachirl.worlds.garnet import subsets
 

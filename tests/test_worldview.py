@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from teachirl import InvalidInputError, worlds
 from teachirl.testing import check_mdp, mdps, worldviews
-from teachirl.worldview import Worldview, extended_basis, least_singular_value
+from teachirl.views.worldview import Worldview, extended_basis, least_singular_value
 
 EPS = np.finfo(float).eps
 

@@ -1,15 +1,19 @@
 from . import learners, teachers, worlds
-from .bounds import WorstCaseBounds, WorstCaseStatus
-from .certificates import Bound, Certificate, certify
-from .demonstrations import Demonstration, as_demonstration
+from .app.problem import Problem, read_problem
+from .demonstrations.demonstration import Demonstration, as_demonstration
+from .demonstrations.inferred_weights import InferredWeights, InferStatus, infer_weights
+from .demonstrations.sampling import sample_trajectories
+from .demonstrations.trajectories import Trajectories
+from .demonstrations.trajectory_files import read_trajectories, write_trajectories
 from .errors import FileFormatError, InvalidInputError, MissingExtraError, TeachirlError
-from .greedy import GreedyPlan, greedy_plan
-from .inference import InferredWeights, InferStatus, infer_weights
-from .lessons import Lesson, LessonStatus, Round
-from .mdp import MDP, Dynamics
-from .occupancies import feature_expectations, mixture, occupancy, policy_from_occupancy
-from .optimality import Look, best_look
-from .planning import (
+from .guarantees.apparent_optimality import Look, best_look
+from .guarantees.bounds import WorstCaseBounds, WorstCaseStatus
+from .guarantees.certificate import Bound, Certificate, certify
+from .guarantees.theorem_2 import LooksOptimal
+from .guarantees.worst_case import Diameter, best_case, diameter, worst_case
+from .mdp.model import MDP, Dynamics
+from .mdp.occupancy import feature_expectations, mixture, occupancy, policy_from_occupancy
+from .mdp.planning import (
     Plan,
     Plans,
     PlanStatus,
@@ -18,20 +22,16 @@ from .planning import (
     relative_performance,
     worst_policy,
 )
-from .policy import Policy
-from .polytope import Diameter, best_case, diameter, worst_case
-from .problem import Problem, read_problem
-from .risk import BlindSpot, blind_spot, relative_risk, risk_after, teaching_risk
-from .sampling import sample_trajectories
-from .showing import Shown, ShownStatus, best_demonstration
-from .soft import SoftPlan, soft_policy
-from .subsets import Subset, SubsetStatus, best_subset
-from .task import Task
-from .teaching import teach
-from .theorem_2 import LooksOptimal
-from .trajectories import Trajectories
-from .trajectory_files import read_trajectories, write_trajectories
-from .worldview import Worldview
+from .mdp.policy import Policy
+from .mdp.soft_planning import SoftPlan, soft_policy
+from .selection.best_subset import Subset, SubsetStatus, best_subset
+from .selection.greedy import GreedyPlan, greedy_plan
+from .teaching.lesson import Lesson, LessonStatus, Round
+from .teaching.rounds import teach
+from .teaching.task import Task
+from .views.teaching_risk import BlindSpot, blind_spot, relative_risk, risk_after, teaching_risk
+from .views.worldview import Worldview
+from .what_to_show.search import Shown, ShownStatus, best_demonstration
 
 __version__: str
 

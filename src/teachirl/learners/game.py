@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from ..checks import Floats
+from ..arrays import Floats
 from ..precision import EPS
 from .learner import Assignment, Learned, LearnStatus
 from .nearness import proved

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import kernels
-from ..checks import Floats, Ints
-from ..extremes.blocks import Blocks
-from ..extremes.master import Master
-from ..occupancies import feature_expectations, policy_from_occupancy
-from ..planning import optimal_policy
-from ..policy import Policy
+from ..arrays import Floats, Ints
+from ..guarantees.solvers.blocks import Blocks
+from ..guarantees.solvers.master import Master
+from ..mdp import kernels
+from ..mdp.occupancy import feature_expectations, policy_from_occupancy
+from ..mdp.planning import optimal_policy
+from ..mdp.policy import Policy
 from .learner import Assignment, Learned, LearnStatus
 from .nearness import IDLE, brings_nothing, concluded, distance, needed, proved, rounding
 

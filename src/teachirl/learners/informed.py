@@ -10,7 +10,7 @@ Told r = ⟨w, φ⟩, she needs neither φ nor A: she looks at an MDP with ℓ +
     ψ = (Aφ_i/u_i, (r − m)/v),   u_i her even units (`learner`),   |r − m| ≤ v.
 
 The worldview on ψ is B = (diag u, 0), so that Bψ = Aφ; or (I, 0) if ε = 0, when units do not
-matter. The weights are (0, …, 0, 1): the worst case of `polytope`, and so exact. What is
+matter. The weights are (0, …, 0, 1): the worst case of `guarantees`, and so exact. What is
 demonstrated of the last feature does not matter, as B does not see it.
 
 If no policy is within ε of b, all nearest ones have the same Aμ, the projection of b on the convex
@@ -27,17 +27,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from .. import kernels
-from ..bounds import WorstCaseBounds, WorstCaseStatus
-from ..checks import Floats, frozen
-from ..demonstrations import Demonstration
+from ..arrays import Floats, frozen
+from ..demonstrations.demonstration import Demonstration
 from ..errors import require
-from ..mdp import MDP, Dynamics, check_is_mdp
-from ..occupancies import feature_expectations
-from ..planning import optimal_policy
-from ..policy import Policy
-from ..polytope import best_case, worst_case
-from ..worldview import Worldview
+from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
+from ..guarantees.worst_case import best_case, worst_case
+from ..mdp import kernels
+from ..mdp.model import MDP, Dynamics, check_is_mdp
+from ..mdp.occupancy import feature_expectations
+from ..mdp.planning import optimal_policy
+from ..mdp.policy import Policy
+from ..views.worldview import Worldview
 from .learner import Assignment, Learned, Learner, LearnStatus
 from .min_norm_point import MinNormPoint
 from .nearness import distance

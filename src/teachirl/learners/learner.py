@@ -25,12 +25,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from .. import kernels
-from ..checks import Floats, as_floats, at, frozen
+from ..arrays import Floats, as_floats, at, frozen
 from ..errors import require
-from ..mdp import MDP, check_is_mdp
-from ..occupancies import feature_expectations
-from ..policy import Policy, check_policy
+from ..mdp import kernels
+from ..mdp.model import MDP, check_is_mdp
+from ..mdp.occupancy import feature_expectations
+from ..mdp.policy import Policy, check_policy
 
 # The least unit of a feature, as a share of its size: what policies do of it is known to 1e-12 of
 # that, so that the finest tolerance is still above rounding.

@@ -30,12 +30,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ..checks import Floats
-from ..extremes.program_forms import highs_solver
-from ..mdp import MDP
-from ..occupancies import expectations_of, occupancy, policy_from_occupancy
-from ..planning import optimal_policy
-from ..policy import Policy
+from ..arrays import Floats
+from ..guarantees.solvers.program_forms import highs_solver
+from ..mdp.model import MDP
+from ..mdp.occupancy import expectations_of, occupancy, policy_from_occupancy
+from ..mdp.planning import optimal_policy
+from ..mdp.policy import Policy
 from .game import Game
 from .learner import Assignment, Learned, LearnStatus, check_limits
 

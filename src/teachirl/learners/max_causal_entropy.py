@@ -5,10 +5,11 @@ Its Lagrangian dual, over weights θ of a reward that she then ascribes to the e
 
     min D(θ) = ⟨start, V_θ⟩ − ⟨θ, b⟩ + ρ/2 ‖θ‖²,    ∇D = μ(π_θ) − b + ρθ,
 
-with V_θ and π_θ the soft values and policy of the reward ⟨θ, Aφ⟩ (see `soft`; at temperature τ all
-is the same with θ/τ, and ρτ in the place of ρ). L-BFGS minimises it in coordinates in which ∂μ/∂θ
-is the identity at θ = 0, so that the scales of her features do not matter and what cannot tell
-policies apart is left alone. The last digits of ∇D, finer than differences of D, are Newton's.
+with V_θ and π_θ the soft values and policy of the reward ⟨θ, Aφ⟩ (see `soft_planning`; at
+temperature τ all is the same with θ/τ, and ρτ in the place of ρ). L-BFGS minimises it in
+coordinates in which ∂μ/∂θ is the identity at θ = 0, so that the scales of her features do not
+matter and what cannot tell policies apart is left alone. The last digits of ∇D, finer than
+differences of D, are Newton's.
 
 A target outside AM has no θ with ∇D = 0, D falls without end, and a direction u proves it:
 
@@ -31,13 +32,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult, minimize
 
-from ..checks import Floats
+from ..arrays import Floats
 from ..errors import require
-from ..mdp import MDP
-from ..planning import optimal_policy
-from ..policy import Policy
+from ..mdp.model import MDP
+from ..mdp.planning import optimal_policy
+from ..mdp.policy import Policy
+from ..mdp.soft_planning import UNSEEN, SoftModel, SoftPoint, check_temperature
 from ..precision import EPS
-from ..soft import UNSEEN, SoftModel, SoftPoint, check_temperature
 from .learner import Assignment, Learned, LearnStatus, check_limits
 from .nearness import concluded, distance, proved
 
@@ -70,7 +71,7 @@ class MaxCausalEntropy:
     --------
     >>> import teachirl as ti
     >>> from teachirl.learners.max_causal_entropy import MaxCausalEntropy
-    >>> from teachirl.soft import soft_policy
+    >>> from teachirl.mdp.soft_planning import soft_policy
     >>> mdp = ti.worlds.chain(5)
     >>> seen = ti.Worldview.select(mdp, ["cell 5"]).observe(mdp)
     >>> target = ti.feature_expectations(seen, soft_policy(seen, [0.5]).policy)

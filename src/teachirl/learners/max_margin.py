@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from ..mdp import MDP
-from ..policy import Policy
+from ..mdp.model import MDP
+from ..mdp.policy import Policy
 from .hull import approach
 from .learner import Assignment, Learned, check_limits
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from ..extremes.blocks import block_count
-from ..mdp import MDP
-from ..occupancies import DIRECT_LIMIT
-from ..policy import Policy
+from ..guarantees.solvers.blocks import block_count
+from ..mdp.model import MDP
+from ..mdp.occupancy import DIRECT_LIMIT
+from ..mdp.policy import Policy
 from .hull import approach
 from .learner import Assignment, Learned, check_limits
 

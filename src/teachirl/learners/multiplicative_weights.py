@@ -33,10 +33,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..mdp import MDP
-from ..occupancies import expectations_of, occupancy, policy_from_occupancy
-from ..planning import optimal_policy
-from ..policy import Policy
+from ..mdp.model import MDP
+from ..mdp.occupancy import expectations_of, occupancy, policy_from_occupancy
+from ..mdp.planning import optimal_policy
+from ..mdp.policy import Policy
 from .game import Game
 from .learner import Assignment, Learned, LearnStatus, check_limits
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from .. import kernels
-from ..checks import Floats, frozen
-from ..occupancies import expectation_error, feature_expectations, mixture
+from ..arrays import Floats, frozen
+from ..mdp import kernels
+from ..mdp.occupancy import expectation_error, feature_expectations, mixture
 from ..precision import EPS
 from .learner import Assignment, Learned, LearnStatus
 

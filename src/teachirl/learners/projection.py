@@ -21,14 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import kernels
-from ..checks import Floats, frozen
-from ..kernels import Table
-from ..kernels.projection import project
-from ..mdp import MDP
-from ..occupancies import expectations_of, occupancy, policy_from_occupancy
-from ..planning import optimal_policy
-from ..policy import Policy
+from ..arrays import Floats, frozen
+from ..mdp import kernels
+from ..mdp.kernels import Table
+from ..mdp.kernels.projection import project
+from ..mdp.model import MDP
+from ..mdp.occupancy import expectations_of, occupancy, policy_from_occupancy
+from ..mdp.planning import optimal_policy
+from ..mdp.policy import Policy
 from .learner import Assignment, Learned, LearnStatus, check_limits
 from .nearness import (
     IDLE,

@@ -19,13 +19,13 @@ import math
 
 import numpy as np
 
-from ..checks import Floats, Ints
-from ..extremes.blocks import Blocks, block_count
-from ..extremes.bundle import MATCHED, Search, Sight
-from ..kernels.race import meet
-from ..mdp import MDP
-from ..policy import Policy
-from ..worldview import DEPENDENT, Worldview, unit_rows, without_span
+from ..arrays import Floats, Ints
+from ..guarantees.solvers.blocks import Blocks, block_count
+from ..guarantees.solvers.bundle import MATCHED, Search, Sight
+from ..mdp.kernels.race import meet
+from ..mdp.model import MDP
+from ..mdp.policy import Policy
+from ..views.worldview import DEPENDENT, Worldview, unit_rows, without_span
 
 ROOM = 32  # plans, at first
 POINTS = 128  # that are kept: each new one is compared to all of them

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..bounds import check_limits
-from ..checks import Floats, Ints, frozen
-from ..demonstrations import Demonstration
-from ..risk import risk_after, teaching_risk
-from ..scorer import NOTHING, TIE
-from ..worldview import Worldview
+from ..arrays import Floats, Ints, frozen
+from ..demonstrations.demonstration import Demonstration
+from ..guarantees.bounds import check_limits
+from ..teaching.teacher import Choice, Situation
+from ..views.scorer import NOTHING, TIE
+from ..views.teaching_risk import risk_after, teaching_risk
+from ..views.worldview import Worldview
 from .race import Raced, race
-from .teacher import Choice, Situation
 from .tr_greedy import TRGreedy
 
 

@@ -1,8 +1,8 @@
 """JointGreedy: a feature and a demonstration together, the pair that guarantees most.
 
 What is guaranteed after a feature f depends on what is shown: max over demonstrations of the worst
-case of A ⊕ f. That maximum is dear (`showing`), so it is sought for a few features only. Which they
-are, races tell (`race`) under what is shown now, under an optimal policy, and under the best
+case of A ⊕ f. That maximum is dear (`what_to_show`), so it is sought for a few features only. Which
+they are, races tell (`race`) under what is shown now, under an optimal policy, and under the best
 demonstration for what she sees now. The last guarantees most, but often all that it earns, and then
 no feature adds to it; what features are worth shows under the others, and in the teaching risk.
 """
@@ -15,19 +15,19 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..bounds import check_limits
-from ..checks import Floats, Ints, frozen
-from ..demonstrations import Demonstration
+from ..arrays import Floats, Ints, frozen
+from ..demonstrations.demonstration import Demonstration
 from ..errors import require
-from ..polytope import worst_case
+from ..guarantees.bounds import check_limits
+from ..guarantees.worst_case import worst_case
 from ..precision import ranks
-from ..risk import risk_after, teaching_risk
-from ..scorer import NOTHING
-from ..showing import best_demonstration
-from ..worldview import Worldview
+from ..teaching.teacher import Choice, Situation
+from ..views.scorer import NOTHING
+from ..views.teaching_risk import risk_after, teaching_risk
+from ..views.worldview import Worldview
+from ..what_to_show.search import best_demonstration
 from .gap_greedy import least_risk, race_of
 from .race import Raced
-from .teacher import Choice, Situation
 
 Races: TypeAlias = list[tuple[Demonstration, Raced]]
 

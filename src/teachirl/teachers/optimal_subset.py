@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..checks import Ints, frozen
-from ..greedy import greedy_plan
-from ..subsets import TIE, Subset, SubsetStatus, best_subset, check_nodes
-from .teacher import Choice, Situation
+from ..arrays import Ints, frozen
+from ..selection.best_subset import TIE, Subset, SubsetStatus, best_subset, check_nodes
+from ..selection.greedy import greedy_plan
+from ..teaching.teacher import Choice, Situation
 
 
 @dataclass(frozen=True)

@@ -17,21 +17,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import kernels
-from ..checks import Floats, frozen
+from ..arrays import Floats, frozen
 from ..errors import require
-from ..kernels import Table
-from ..kernels.simulation import rehearse
 from ..learners import Informed, Learner, Projection
 from ..learners.learner import divided, even_scale, even_units
 from ..learners.nearness import IDLE
 from ..learners.projection import SMALL
-from ..mdp import MDP
-from ..occupancies import feature_expectations, occupancy, state_occupancy
-from ..policy import Policy
+from ..mdp import kernels
+from ..mdp.kernels import Table
+from ..mdp.kernels.simulation import rehearse
+from ..mdp.model import MDP
+from ..mdp.occupancy import feature_expectations, occupancy, state_occupancy
+from ..mdp.policy import Policy
 from ..precision import first_largest
-from ..task import Task
-from .teacher import Choice, Situation
+from ..teaching.task import Task
+from ..teaching.teacher import Choice, Situation
 
 # Rewards that differ by at most this share of max |⟨w, φ⟩|/(1 − γ) are equal, and the first feature
 # is taken: learners stop at a tolerance, and where within it they stop is rounding.

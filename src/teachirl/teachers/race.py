@@ -28,17 +28,17 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bounds import WorstCaseBounds, WorstCaseStatus, check_limits, checked_case
-from ..checks import Floats, as_floats, at, frozen
-from ..demonstrations import Demonstration, as_demonstration
+from ..arrays import Floats, as_floats, at, frozen
+from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
-from ..mdp import MDP
-from ..occupancies import expectations_of
-from ..planning import optimal_policy, worst_policy
-from ..policy import Policy
-from ..polytope import worst_case
+from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus, check_limits, checked_case
+from ..guarantees.worst_case import worst_case
+from ..mdp.model import MDP
+from ..mdp.occupancy import expectations_of
+from ..mdp.planning import optimal_policy, worst_policy
+from ..mdp.policy import Policy
 from ..precision import FINEST
-from ..worldview import Worldview
+from ..views.worldview import Worldview
 from .contenders import Contender, Present
 
 Mask: TypeAlias = NDArray[np.bool_]

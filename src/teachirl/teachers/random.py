@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..checks import frozen
-from .teacher import Choice, Situation
+from ..arrays import frozen
+from ..teaching.teacher import Choice, Situation
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..greedy import greedy_plan
-from ..scorer import RiskScorer
-from .teacher import Choice, Situation
+from ..selection.greedy import greedy_plan
+from ..teaching.teacher import Choice, Situation
+from ..views.scorer import RiskScorer
 
 
 @dataclass(frozen=True)

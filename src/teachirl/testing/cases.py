@@ -12,15 +12,15 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
-from ..checks import Floats, frozen
-from ..demonstrations import Demonstration
+from ..arrays import Floats, frozen
+from ..demonstrations.demonstration import Demonstration
 from ..learners.learner import even_units
-from ..mdp import MDP
-from ..occupancies import feature_expectations, mixture, policy_from_occupancy
-from ..planning import optimal_policy
-from ..policy import Policy
+from ..mdp.model import MDP
+from ..mdp.occupancy import feature_expectations, mixture, policy_from_occupancy
+from ..mdp.planning import optimal_policy
+from ..mdp.policy import Policy
+from ..views.worldview import Worldview
 from ..worlds import chain, gridworld
-from ..worldview import Worldview
 
 
 @dataclass(frozen=True, eq=False)

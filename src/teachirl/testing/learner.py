@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Floats
+from ..arrays import Floats
 from ..errors import InvalidInputError
 from ..learners import Informed, Learned, Learner, LearnStatus
-from ..mdp import MDP
-from ..policy import Policy, check_policy
+from ..mdp.model import MDP
+from ..mdp.policy import Policy, check_policy
 from ..worlds import chain
 from .cases import Case, cases, dense_expectations, first_actions
 from .mdp import parts_of, promise

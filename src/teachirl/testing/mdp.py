@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..checks import Floats, Names
-from ..mdp import MDP
-from ..occupancies import feature_expectations, occupancy, policy_from_occupancy
-from ..planning import optimal_policy, worst_policy
-from ..policy import Policy
+from ..arrays import Floats, Names
+from ..mdp.model import MDP
+from ..mdp.occupancy import feature_expectations, occupancy, policy_from_occupancy
+from ..mdp.planning import optimal_policy, worst_policy
+from ..mdp.policy import Policy
 from ..precision import EPS
 
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..demonstrations import Demonstration
-from ..mdp import MDP
-from ..planning import optimal_policy, worst_policy
-from ..policy import Policy
-from ..task import Task
+from ..demonstrations.demonstration import Demonstration
+from ..mdp.model import MDP
+from ..mdp.planning import optimal_policy, worst_policy
+from ..mdp.policy import Policy
 from ..teachers import Situation
+from ..teaching.task import Task
+from ..views.worldview import Worldview
 from ..worlds import chain, gridworld
-from ..worldview import Worldview
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from ..checks import Floats
-from ..mdp import MDP
-from ..policy import Policy
+from ..arrays import Floats
+from ..mdp.model import MDP
+from ..mdp.policy import Policy
 
 DISCOUNTS = (0.5, 0.9, 0.25, 0.99, 0.999)
 SCALES = (1e-12, 1e-6, 1e6, 1e12)

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..bounds import WorstCaseStatus
-from ..demonstrations import Demonstration, as_demonstration
+from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import InvalidInputError
+from ..guarantees.bounds import WorstCaseStatus
+from ..guarantees.worst_case import worst_case
 from ..learners import MinNormPoint
-from ..lessons import Lesson
-from ..policy import check_policy
-from ..polytope import worst_case
-from ..task import Task
+from ..mdp.policy import check_policy
 from ..teachers import Choice, Situation, Teacher
-from ..teaching import teach
-from ..worldview import Worldview
+from ..teaching.lesson import Lesson
+from ..teaching.rounds import teach
+from ..teaching.task import Task
+from ..views.worldview import Worldview
 from .mdp import parts_of, promise
 from .situations import RIGHT, Scene, scenes
 

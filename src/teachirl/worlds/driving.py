@@ -27,9 +27,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..checks import ROW_SUM_TOLERANCE, Floats
+from ..arrays import ROW_SUM_TOLERANCE, Floats
 from ..errors import require
-from ..mdp import MDP
+from ..mdp.model import MDP
 from .world import World
 
 SPEEDS = ("slow", "medium", "fast")

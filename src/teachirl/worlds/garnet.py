@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ..checks import Ints
+from ..arrays import Ints
 from ..errors import require
-from ..mdp import MDP
+from ..mdp.model import MDP
 
 
 def garnet(

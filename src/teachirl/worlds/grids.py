@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ..checks import frozen
+from ..arrays import frozen
 from ..errors import require
-from ..mdp import MDP
+from ..mdp.model import MDP
 
 MOVES = ("left", "right", "up", "down")
 

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from ..checks import Floats
+from ..arrays import Floats
 from ..errors import InvalidInputError, MissingExtraError, require
-from ..mdp import MDP
+from ..mdp.model import MDP
 from .outcomes import Outcomes, read_outcomes
 from .toy_text import about
 

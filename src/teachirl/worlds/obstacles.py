@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import Ints, checked_indices
+from ..arrays import Ints, checked_indices
 from ..errors import require
 from .grids import gridworld
 from .world import World

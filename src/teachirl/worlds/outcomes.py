@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import Floats, Ints
+from ..arrays import Floats, Ints
 from ..errors import require
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import Floats
+from ..arrays import Floats
 from .outcomes import Outcomes
 
 LANDMARKS = ("red", "green", "yellow", "blue")

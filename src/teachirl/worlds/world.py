@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..checks import Floats, at, frozen
+from ..arrays import Floats, at, frozen
 from ..errors import require
-from ..mdp import MDP
+from ..mdp.model import MDP
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,1 @@
+"""What people start: problem files, decisions about them, reports, the command line."""

@@ -1,0 +1,81 @@
+"""The `teachirl` command: parse, call, print. One file a command.
+
+A command imports what it needs when it runs, so that ``teachirl --help`` is instant. Results go to
+stdout, everything else to stderr.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from ... import __version__
+from ...errors import TeachirlError
+from .certify import certify
+from .frontier import frontier
+from .init import init
+from .reproduce import reproduce
+from .runs import runs
+from .teach import teach
+from .worlds import worlds
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+app = typer.Typer(
+    help="Teach inverse reinforcement learners: what to show, what to tell, how sure you can be.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+for decision in (init, certify, teach, frontier):
+    app.command()(decision)
+app.command()(reproduce)
+app.add_typer(runs, name="runs")
+app.command()(worlds)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"teachirl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print it."),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run what the arguments say, and end the process: 2 says that the user made a mistake."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal has a ×
+    # What a script starts with & is told to ignore SIGINT; who sends it to a command means it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        app(prog_name="teachirl")
+    except TeachirlError as error:
+        _refuse(str(error))
+    except OSError as error:
+        # Without a file, it is not the user's to mend.
+        if error.filename is None and error.errno not in NO_ROOM:
+            raise
+        place = "" if error.filename is None else f"{error.filename}: "
+        _refuse(f"{place}{error.strerror}")
+
+
+def _refuse(message: str) -> None:
+    typer.echo(f"teachirl: {message}", err=True)
+    sys.exit(2)

@@ -1,0 +1,321 @@
+"""What can be guaranteed for how much: the whole curve, so that a budget can be chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations, groupby
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...learners import Learned, LearnStatus
+from ...learners.learner import Assignment
+from ...mdp import clock
+from ...mdp.model import MDP
+from ...mdp.policy import Policy
+from ...precision import first_largest
+from ...study.progress import Progress
+from ...teachers import Choice, GapGreedy, Situation, Teacher, TRGreedy
+from ...teaching.rounds import teach
+from ...views.teaching_risk import teaching_risk
+from ...views.worldview import Worldview
+from ..problem import Problem
+from .basis import (
+    ROUNDED,
+    SAME_GUARANTEE,
+    allowed_mismatch,
+    ample,
+    guaranteed_with,
+    notes_on,
+    task_of,
+)
+
+# Of so many candidates all sets are tried.
+ALL = 8
+# A plan ends this close to what the demonstration itself earns, which no guarantee exceeds; and
+# features tie whose guarantees differ by less: to tell them apart would take most of the time.
+CLOSE = 1e-3
+# How long to search, unless told otherwise: as long as one likes to wait for a table.
+SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Point:
+    """A set of features that guarantees more than all that were found for no more.
+
+    Attributes
+    ----------
+    cost : of the whole set
+    guaranteed : relative performance that is guaranteed once it is taught
+    risk : the teaching risk then
+    features : the names of its features; those that are required come first
+    """
+
+    cost: float
+    guaranteed: float
+    risk: float
+    features: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Guaranteed performance against cost.
+
+    Attributes
+    ----------
+    title : of the problem
+    points : by rising cost and rising guarantee; the first is what must be paid in any case
+    exact : whether no set of features is better; otherwise only what greedy plans lead through was
+        tried, or the time was up, and other sets may guarantee more
+    sets : how many sets were tried
+    method : a sentence, how the sets were found
+    wanted : the relative performance to be guaranteed; None if none was asked for
+    enough : the cheapest point that guarantees it; None if none does, or none was asked for
+    notes : sentences on what all of this rests on, as in `Standing`
+    """
+
+    title: str
+    points: tuple[Point, ...]
+    exact: bool
+    sets: int
+    method: str
+    wanted: float | None
+    enough: Point | None
+    notes: tuple[str, ...]
+
+
+def frontier(
+    problem: Problem, *, seconds: float = SECONDS, progress: Progress | None = None
+) -> Frontier:
+    """Guaranteed performance against cost: what each budget buys, whatever the file's own is.
+
+    Parameters
+    ----------
+    seconds : how long to search for better sets; what is being tried by then is finished. All that
+        was found is proved; `Frontier.method` says whether the search was stopped
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from teachirl.app.decisions import frontier
+    >>> from teachirl.app.problem import read_problem
+    >>> text = '''
+    ... [world]
+    ... name = "chain"
+    ... [reward.weights]
+    ... "cell 1" = -1.0
+    ... "cell 5" = 1.0
+    ... [learner]
+    ... sees = ["cell 3"]
+    ... [teach]
+    ... features = "all"
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "figure_1.toml"
+    ...     _ = path.write_text(text)
+    ...     curve = frontier(read_problem(path))
+    >>> [(point.cost, round(point.guaranteed, 3), point.features) for point in curve.points]
+    [(0.0, 0.0, ()), (1.0, 1.0, ('cell 1',))]
+    >>> curve.exact
+    True
+    """
+    progress = progress or Progress()
+    task = task_of(problem)
+    free = [i for i in range(len(task.names)) if i not in (*task.required, *task.forbidden)]
+    tried = _Tried(problem, seconds)
+    tried.attempt(frozenset(task.required))
+    if len(free) <= ALL:
+        _try_all(tried, free, progress)
+        method = (
+            f"Exact: shown the same, no set of features guarantees more for its cost. There are "
+            f"{2 ** len(free)}; to know it of all, {len(tried.guaranteed)} were tried."
+        )
+    else:
+        plans = _try_plans(tried, progress)
+        method = (
+            f"Greedy: all sets that {plans} greedy plans lead through were tried, and those with a "
+            f"feature less, {len(tried.guaranteed)} in all. Others may guarantee more for their "
+            "cost."
+        )
+    if tried.stopped:
+        method = (
+            f"Stopped after {seconds:g} seconds, having tried {len(tried.guaranteed)} of the sets "
+            "of features: what is shown is proved, but others may guarantee more for their cost. "
+            "Raise `seconds` to go on."
+        )
+    points = tried.envelope()
+    wanted = problem.until
+    enough = [p for p in points if wanted is not None and p.guaranteed >= wanted - ROUNDED]
+    return Frontier(
+        title=problem.title,
+        points=points,
+        exact=len(free) <= ALL and not tried.stopped,
+        sets=len(tried.guaranteed),
+        method=method,
+        wanted=wanted,
+        enough=enough[0] if enough else None,
+        notes=notes_on(problem),
+    )
+
+
+class _Tried:
+    """What is guaranteed by which set of features, as far as it is known; and whether to go on."""
+
+    def __init__(self, problem: Problem, seconds: float) -> None:
+        self.problem, self.task = problem, problem.task
+        self.until, self.stopped = clock.seconds() + seconds, False
+        self.guaranteed: dict[frozenset[int], float] = {}
+        shown = self.task.demonstration
+        # Of a sampled demonstration more rows are matched less closely, or by nobody: more may be
+        # less.
+        self.rises = shown.error == 0.0
+
+    def out_of_time(self) -> bool:
+        """Whether the time is up; asked only where there is more to do, which then is left."""
+        self.stopped = self.stopped or clock.seconds() >= self.until
+        return self.stopped
+
+    def cost(self, features: Iterable[int]) -> float:
+        # To twelve digits, so that .1 + .2 is .3.
+        return float(f"{self.task.costs[sorted(features)].sum():.12g}")
+
+    def view(self, features: Iterable[int]) -> Worldview:
+        chosen = sorted(features)
+        return self.task.worldview.extend(self.task.teachable[chosen])
+
+    def attempt(self, features: frozenset[int]) -> float:
+        if features not in self.guaranteed:
+            view, shown = self.view(features), self.task.demonstration
+            mismatch = allowed_mismatch(self.problem, view, shown)
+            found = guaranteed_with(self.problem, view, shown, mismatch)
+            self.guaranteed[features] = float(found)
+        return self.guaranteed[features]
+
+    def hopeless(self, features: frozenset[int]) -> bool:
+        """Whether one that costs no more guarantees as much as a set with all these and others."""
+        if not self.rises:
+            return False
+        hope = min((g for s, g in self.guaranteed.items() if s >= features), default=math.inf)
+        return self.beaten(features, hope)
+
+    def beaten(self, features: frozenset[int], guaranteed: float) -> bool:
+        """Whether another set that costs no more guarantees as much."""
+        money = self.cost(features)
+        return any(
+            g >= guaranteed - SAME_GUARANTEE and self.cost(s) <= money and s != features
+            for s, g in self.guaranteed.items()
+        )
+
+    def envelope(self) -> tuple[Point, ...]:
+        """The sets that guarantee more than all that cost no more; of ties the smallest."""
+        by_cost = sorted(self.guaranteed, key=lambda s: (self.cost(s), len(s), sorted(s)))
+        points: list[Point] = []
+        for _, group in groupby(by_cost, key=self.cost):
+            even = list(group)
+            features = even[first_largest([self.guaranteed[s] for s in even], SAME_GUARANTEE)]
+            guaranteed = self.guaranteed[features]
+            if not points or guaranteed > points[-1].guaranteed + SAME_GUARANTEE:
+                points.append(self._point(features, guaranteed))
+        return tuple(points)
+
+    def _point(self, features: frozenset[int], guaranteed: float) -> Point:
+        task = self.task
+        rest = sorted(features.difference(task.required))
+        return Point(
+            self.cost(features),
+            guaranteed,
+            teaching_risk(self.view(features), task.weights),
+            tuple(task.names[i] for i in (*task.required, *rest)),
+        )
+
+
+def _try_all(tried: _Tried, free: list[int], progress: Progress) -> None:
+    """All sets that may be on the curve, the cheap ones first."""
+    must = frozenset(tried.task.required)
+    sets = [
+        must.union(chosen) for size in range(len(free) + 1) for chosen in combinations(free, size)
+    ]
+    sets.sort(key=lambda s: (tried.cost(s), len(s), sorted(s)))
+    # What all, and all but one, guarantee tells where there is nothing to hope for.
+    whole = must.union(free)
+    sets = [whole, *(whole - {left_out} for left_out in free), *sets]
+    part = progress.part("sets of features", len(sets))
+    for features in sets:
+        if features not in tried.guaranteed and not tried.hopeless(features):
+            if tried.out_of_time():
+                return
+            tried.attempt(features)
+        part.advance()
+
+
+def _try_plans(tried: _Tried, progress: Progress) -> int:
+    """What greedy plans lead through, by gain and by gain per cost; how many plans there were."""
+    task, problem = tried.task, tried.problem
+    budgets = sorted({ample(task), math.inf})
+    part = progress.part("plans", 2 * len(budgets))
+    less = progress.part("a feature less", 1)
+    own = task.relative(float(task.weights @ task.demonstration.expectations))
+    for teacher in (GapGreedy(tolerance=CLOSE), TRGreedy()):
+        for max_cost in budgets:
+            if tried.out_of_time():
+                return part.total
+            lesson = teach(
+                task,
+                _Hurried(teacher, tried),
+                _Nobody(),
+                rng=np.random.default_rng(problem.seed),
+                max_cost=max_cost,
+                until=max(own - CLOSE, 0.0) if task.demonstration.error == 0.0 else 1.0,
+                mismatch=problem.mismatch,
+            )
+            chosen: list[int] = []
+            for each in lesson.rounds[1:]:
+                assert each.taught is not None
+                chosen.append(each.taught)
+                if set(task.required) <= set(chosen):
+                    tried.guaranteed[frozenset(chosen)] = float(each.guaranteed)
+            part.advance()
+    _try_less(tried)
+    less.advance()
+    return part.total
+
+
+def _try_less(tried: _Tried) -> None:
+    """One feature less than in each set, and again of what is better than all that cost no more."""
+    left = sorted(tried.guaranteed, key=lambda s: (-len(s), sorted(s)))
+    while left:
+        features = left.pop()
+        for one in sorted(features.difference(tried.task.required)):
+            fewer = features - {one}
+            if fewer in tried.guaranteed or tried.hopeless(fewer):
+                continue
+            if tried.out_of_time():
+                return
+            if not tried.beaten(fewer, tried.attempt(fewer)):
+                left.append(fewer)
+
+
+@dataclass(frozen=True)
+class _Hurried:
+    """A teacher who stops when the time is up, as soon as what is required is taught."""
+
+    teacher: Teacher
+    tried: _Tried
+
+    def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        if not situation.must_teach and self.tried.out_of_time():
+            return Choice(None, np.full(len(situation.task.names), np.nan))
+        return self.teacher.choose(situation, rng)
+
+
+class _Nobody:
+    """For lessons of which only the guarantees matter: she learns nothing, at no cost."""
+
+    def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
+        task = Assignment(seen, target, start)
+        return task.report(task.start, np.zeros_like(task.target), 0, [], LearnStatus.SETTLED)
+
+
+__all__ = ["Frontier", "Point", "frontier"]

@@ -1,0 +1,73 @@
+"""Recorded episodes and policies that a problem file names."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from ...demonstrations.trajectories import Trajectories
+from ...demonstrations.trajectory_files import read_trajectories
+from ...errors import FileFormatError
+from ...mdp.model import MDP
+from ...mdp.policy import Policy
+from .files import Folder
+from .minari import read_minari
+from .pairs import pair_numbers, state_numbers
+from .places import called_by_name
+from .tables import parquet_rows, read_table
+from .worlds import SUM_TOLERANCE
+
+
+def read_episodes(folder: Folder, name: str, mdp: MDP) -> Trajectories:
+    """Episodes from JSON lines, CSV or Parquet, whose columns are those of the CSV, or from the
+    folder of a Minari dataset."""
+    if os.path.isdir(folder.path / name):
+        return read_minari(folder, name, mdp)
+    path = folder.file(name)
+    if Path(name).suffix.lower() != ".parquet":
+        with called_by_name(path, name):
+            return read_trajectories(path, mdp)
+    with tempfile.TemporaryDirectory() as temporary:
+        copy = Path(temporary) / "episodes.csv"
+        with copy.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            for _, cells in parquet_rows(path, name):
+                writer.writerow(str(c).lower() if isinstance(c, bool) else c for c in cells)
+        with called_by_name(copy, f"{name}, as CSV"):
+            return read_trajectories(copy, mdp)
+
+
+def read_policy(folder: Folder, name: str, mdp: MDP) -> Policy:
+    """A policy from a table; states that are not in it must have one action."""
+    table = read_table(
+        folder.file(name),
+        name,
+        texts=("state", "action"),
+        numbers=("probability",),
+        optional=("probability",),
+    )
+    dynamics, states = mdp.dynamics, state_numbers(table, mdp)
+    pairs = pair_numbers(table, mdp, states)
+    table.refuse_repeats(pairs, "state and action")
+    counts = np.diff(dynamics.offsets)
+    chances = np.where(counts[dynamics.pair_states] == 1, 1.0, 0.0)
+    chances[pairs] = table.probabilities() if table.columns else 1.0
+    sums = np.add.reduceat(chances, dynamics.offsets[:-1])
+    bad = np.flatnonzero(np.abs(sums - 1.0) > SUM_TOLERANCE)
+    if len(bad):
+        state = int(bad[0])
+        rows = np.flatnonzero(states == state)
+        wanted = f"expected the probabilities of state {dynamics.state_name(state)!r} to sum to 1"
+        if len(rows) == 0:
+            raise FileFormatError(f"{name}: {wanted}, got no row of it")
+        table.refuse(int(rows[0]), f"{wanted}, got {sums[state]:.12g}")
+    if (chances == chances.round()).all():
+        return Policy(dynamics, pairs=np.flatnonzero(chances))
+    return Policy(dynamics, chances=chances)
+
+
+__all__ = ["read_episodes", "read_policy"]

@@ -1,0 +1,186 @@
+"""What is said of features: which she sees, which could be taught, which count how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...arrays import Floats, Names, frozen
+from ...errors import FileFormatError
+from ...mdp.model import MDP
+from ...views.worldview import Worldview
+from .files import MAX_NUMBERS, Folder, read_npy
+from .places import Place, meant, refuse_all, shown
+from .schema import Learner, Teach
+from .tables import read_table
+
+
+class Features:
+    """The true features by name."""
+
+    def __init__(self, mdp: MDP) -> None:
+        self.count = mdp.n_features
+        self.numbers = {mdp.feature_name(i): i for i in range(mdp.n_features)}
+
+    def check(self, names: dict[Place, str]) -> None:
+        """Refuse names that no feature has."""
+        refuse_all(
+            (place, f"there is no feature {shown(name)}{meant(name, self.numbers)}")
+            for place, name in names.items()
+            if name not in self.numbers
+        )
+
+    def check_new(self, name: str, place: Place) -> None:
+        """Refuse a combination that is called as a true feature is."""
+        if name in self.numbers:
+            place.refuse(
+                f"expected a name of its own for a combination, got {shown(name)}, a feature's"
+            )
+
+    def row(self, weights: dict[str, float], place: Place) -> Floats:
+        """array [k] of weights given by name, not all zero."""
+        self.check({place / name: name for name in weights})
+        row = np.zeros(self.count)
+        for name, weight in weights.items():
+            row[self.numbers[name]] = weight
+        if not row.any():
+            place.refuse("expected a weight that is not 0, got none")
+        return row
+
+    def rows(self, names: list[str], place: Place) -> Floats:
+        """array [n, k], a row with one 1 for each name."""
+        self.check({place / number: name for number, name in enumerate(names)})
+        self.check_size(len(names), place)
+        rows = np.zeros((len(names), self.count))
+        rows[np.arange(len(names)), [self.numbers[name] for name in names]] = 1.0
+        return rows
+
+    def check_size(self, rows: int, place: Place) -> None:
+        if rows * self.count > MAX_NUMBERS:
+            place.refuse(
+                f"expected at most {MAX_NUMBERS} numbers, got {rows} rows on {self.count} features"
+            )
+
+
+def build_view(learner: Learner, place: Place, folder: Folder, features: Features) -> Worldview:
+    """What the learner sees."""
+    seen = learner.sees or []
+    parts, names = [features.rows(seen, place / "sees")], list(seen)
+    where = [place / "sees" / number for number in range(len(seen))]
+    for number, combination in enumerate(learner.combination or []):
+        here = place / "combination" / number
+        parts.append(features.row(combination.weights, here / "weights")[None])
+        features.check_new(combination.name, here / "name")
+        names.append(combination.name)
+        where.append(here / "name")
+    if learner.matrix is not None:
+        here = place / "matrix"
+        with here.blamed():
+            rows, called = _matrix(learner.matrix, folder, features)
+        parts.append(rows)
+        first = len(names)
+        names += called or [f"row {number + 1}" for number in range(first, first + len(rows))]
+        where += [here] * len(rows)
+    _check_distinct(names, where)
+    with place.blamed():
+        return Worldview(np.vstack(parts), tuple(names))
+
+
+def _matrix(name: str, folder: Folder, features: Features) -> tuple[Floats, list[str] | None]:
+    path = folder.file(name)
+    if Path(name).suffix.lower() == ".npy":
+        rows = read_npy(path, name)
+        if rows.shape[1] != features.count:
+            raise FileFormatError(
+                f"{name}: expected a column for each of {features.count} features, got "
+                f"{rows.shape[1]}"
+            )
+        return rows, None
+    texts = () if "name" in features.numbers else ("name",)
+    table = read_table(path, name, texts=texts, optional=texts, further=True)
+    for column in table.columns:
+        if column not in features.numbers:
+            near = meant(column, features.numbers)
+            raise FileFormatError(f"{name}: there is no feature {shown(column)}{near}")
+    if len(table) * features.count > MAX_NUMBERS:
+        raise FileFormatError(f"{name}: expected at most {MAX_NUMBERS} numbers, got more")
+    rows = np.zeros((len(table), features.count))
+    rows[:, [features.numbers[column] for column in table.columns]] = table.numbers
+    return rows, table.texts.get("name")
+
+
+@dataclass(frozen=True, eq=False)
+class Lessons:
+    """What could be taught: array [n, k], costs [n], n names, and indices."""
+
+    features: Floats
+    costs: Floats
+    names: Names
+    required: tuple[int, ...]
+    forbidden: tuple[int, ...]
+
+
+def build_lessons(
+    teach: Teach, place: Place, features: Features, seen: list[str], prices: Floats | None
+) -> Lessons:
+    """What could be taught; `seen` are the names of what she sees as it is."""
+    rows, costs, names, where = [], [], [], []
+    prices = np.ones(features.count) if prices is None else prices
+    for number, each in enumerate(teach.feature):
+        here = place / "feature" / number
+        if each.weights is None:
+            features.check({here / "name": each.name})
+            row = features.row({each.name: 1.0}, here)
+            price = float(prices[features.numbers[each.name]])
+        else:
+            features.check_new(each.name, here / "name")
+            row, price = features.row(each.weights, here / "weights"), 1.0
+        rows.append(row)
+        costs.append(price if each.cost is None else each.cost)
+        names.append(each.name)
+        where.append(here / "name")
+    _check_distinct(names, where)
+    if teach.features == "all":
+        taken = {*seen, *names}
+        others = [name for name in features.numbers if name not in taken]
+        costs += [float(prices[features.numbers[name]]) for name in others]
+        names += others
+        features.check_size(len(names), place / "features")
+        rows += list(features.rows(others, place / "features"))
+    numbers = {name: number for number, name in enumerate(names)}
+    chosen = {key: _chosen(getattr(teach, key), place / key, numbers) for key in CHOSEN}
+    both = [name for name in teach.forbidden if name in teach.required]
+    if both:
+        (place / "forbidden").refuse(f"{shown(both[0])} is required as well")
+    return Lessons(
+        frozen(np.array(rows).reshape(len(rows), features.count)),
+        frozen(np.array(costs, dtype=float)),
+        tuple(names),
+        **chosen,
+    )
+
+
+CHOSEN = ("required", "forbidden")
+
+
+def _chosen(names: list[str], place: Place, numbers: dict[str, int]) -> tuple[int, ...]:
+    refuse_all(
+        (place / i, f"there is no feature {shown(name)} to teach{meant(name, numbers)}")
+        for i, name in enumerate(names)
+        if name not in numbers
+    )
+    _check_distinct(names, [place / i for i in range(len(names))])
+    return tuple(numbers[name] for name in names)
+
+
+def _check_distinct(names: list[str], places: list[Place]) -> None:
+    taken: set[str] = set()
+    for name, place in zip(names, places, strict=True):
+        if name in taken:
+            place.refuse(f"expected distinct names, got {shown(name)} twice")
+        taken.add(name)
+
+
+__all__ = ["Features", "Lessons", "build_lessons", "build_view"]

@@ -1,0 +1,140 @@
+"""Where in a problem file something is wrong, and how that is said."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from ...errors import FileFormatError, InvalidInputError
+
+# Of so many mistakes each is told; of further ones, how many there are.
+TOLD = 5
+# What the reader of a file format says may quote the file; so many characters are enough.
+LONGEST = 600
+# Among more names than this no similar one is sought, as that takes a while.
+SOUGHT = 20_000
+
+
+@dataclass(frozen=True)
+class Place:
+    """A field of a problem file: ``Place(path) / "world" / "size"``.
+
+    >>> from pathlib import Path
+    >>> str(Place(Path("car.toml")) / "teach" / "feature" / 2 / "cost")
+    'car.toml, teach.feature[2].cost'
+    """
+
+    path: Path
+    parts: tuple[str | int, ...] = ()
+
+    def __truediv__(self, part: str | int) -> Place:
+        return Place(self.path, (*self.parts, part))
+
+    def __str__(self) -> str:
+        return f"{self.path}, {dotted(self.parts)}" if self.parts else str(self.path)
+
+    def refuse(self, message: str) -> NoReturn:
+        raise FileFormatError(f"{self}: {message}")
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """What the user did wrong within this block, was done wrong here."""
+        try:
+            yield
+        except (InvalidInputError, FileFormatError) as error:
+            raise FileFormatError(f"{self}: {shortened(error)}") from error
+        except OSError as error:
+            raise FileFormatError(f"{self}: cannot read it: {error.strerror or error}") from error
+
+
+@contextmanager
+def called_by_name(path: Path, name: str) -> Iterator[None]:
+    """Readers call a file by its full path; a message calls it as the problem file does."""
+    try:
+        yield
+    except FileFormatError as error:
+        raise FileFormatError(str(error).replace(str(path), name)) from error
+
+
+def refuse_all(mistakes: Iterable[tuple[Place, str]]) -> None:
+    """Refuse the file if there are mistakes, the first few with a line each."""
+    lines = [f"{place}: {message}" for place, message in mistakes]
+    if len(lines) > TOLD:
+        lines[TOLD:] = [f"… and {len(lines) - TOLD} more mistakes"]
+    if lines:
+        raise FileFormatError("\n".join(lines))
+
+
+def dotted(parts: Iterable[str | int]) -> str:
+    """The path of a field, as TOML would write it."""
+    text = ""
+    for part in parts:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            bare = re.fullmatch(r"[\w-]{1,60}", part, re.ASCII)
+            text += ("." if text else "") + (part if bare else shown(part))
+    return text
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: never long, never deep."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (dict, list)):
+        kind, what = ("a table", "key") if isinstance(value, dict) else ("a list", "entry")
+        plural = {"key": "keys", "entry": "entries"}[what]
+        return f"{kind} of {len(value)} {what if len(value) == 1 else plural}"
+    if isinstance(value, int) and value.bit_length() > 200:
+        return "a number of more than 60 digits"
+    if isinstance(value, str):
+        return repr(value) if len(value) <= 60 else f"{value[:57]!r}…"
+    return str(value)[:60]
+
+
+def shortened(error: Exception) -> str:
+    """What an error says, unless that is endless."""
+    text = str(error)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def listed(names: Iterable[str], limit: int = 12) -> str:
+    """The names, or the first few of them."""
+    names = list(names)
+    more = f", … ({len(names)} in all)" if len(names) > limit else ""
+    return ", ".join(name if len(name) <= 60 else shown(name) for name in names[:limit]) + more
+
+
+def meant(name: object, names: Collection[str], *, also: bool = True) -> str:
+    """``; did you mean 'ice'?`` if a name is similar; if none is, and `also`, which there are.
+
+    >>> meant("gridwrold", ["chain", "gridworld"])
+    "; did you mean 'gridworld'?"
+    >>> meant("moon", ["chain", "gridworld"])
+    '; there are: chain, gridworld'
+    """
+    if not names:
+        return "; there are none"
+    if isinstance(name, str) and len(names) <= SOUGHT:
+        by_lower = {each.lower(): each for each in names}
+        near = difflib.get_close_matches(name.lower(), by_lower, n=1)
+        if near:
+            return f"; did you mean {shown(by_lower[near[0]])}?"
+    return f"; there are: {listed(names)}" if also else ""
+
+
+__all__ = [
+    "Place",
+    "called_by_name",
+    "dotted",
+    "listed",
+    "meant",
+    "refuse_all",
+    "shortened",
+    "shown",
+]

@@ -1,0 +1,144 @@
+"""From the bytes of a problem file to its checked tables."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from ...errors import FileFormatError
+from .named import find, parameters_model
+from .places import Place, meant, refuse_all, shortened, shown
+from .schema import KINDS, Plan, ProblemFile
+
+MAX_BYTES = 1 << 20
+# tomllib takes quadratic time for keys of many parts.
+MAX_PARTS = 32
+QUOTED = re.compile(
+    r'"""(?:\\.|"(?!"")|[^"\\])*+"{0,5}|'
+    r"'''(?:'(?!'')|[^'])*+'{0,5}|"
+    r'"(?:\\.|[^"\\\n])*+"?|'
+    r"'[^'\n]*+'?|#[^\n]*",
+    re.DOTALL,
+)
+LONG_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MAX_PARTS}}}")
+
+EXPECTED = {
+    "bool_type": "true or false",
+    "dict_type": "a table",
+    "finite_number": "a finite number",
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "model_type": "a table",
+    "string_type": "a text",
+}
+LIMITS = {
+    "greater_than": "more than {gt:g}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than": "less than {lt:g}",
+    "less_than_equal": "at most {le:g}",
+    "string_too_long": "at most {max_length} characters",
+    "string_too_short": "a text that is not empty",
+    "too_short": "a table that is not empty",
+}
+
+
+def read_text(path: Path) -> str:
+    """The text of the file: UTF-8, with or without a mark, of a bounded size."""
+    with path.open("rb") as file:
+        raw = file.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise FileFormatError(f"{path}: expected at most {MAX_BYTES} bytes of TOML, got more")
+    if raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        raise FileFormatError(f"{path}: expected UTF-8 text, got UTF-16; save it as UTF-8")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise FileFormatError(
+            f"{path}, line {line}: expected UTF-8 text, got byte {raw[error.start]:#04x}; save it "
+            "as UTF-8"
+        ) from None
+
+
+def parse(path: Path, text: str) -> ProblemFile:
+    """The checked tables of a file, or an error that lists its mistakes."""
+    # Without what is quoted, and without comments, dots are those of keys and of numbers.
+    if LONG_KEY.search(QUOTED.sub("x", text)):
+        raise FileFormatError(f"{path}: expected keys of at most {MAX_PARTS} parts, got more")
+    try:
+        tables = tomllib.loads(text)
+    except RecursionError:
+        raise FileFormatError(f"{path}: expected a few lists in lists, got too many") from None
+    except ValueError as error:  # also what int() says of too many digits
+        raise FileFormatError(f"{path}: this is not TOML: {shortened(error)}") from None
+    try:
+        return ProblemFile.model_validate(tables)
+    except ValidationError as error:
+        refuse_all(_mistakes(Place(path), error, tables))
+        raise
+
+
+def _mistakes(place: Place, error: ValidationError, tables: Any) -> Iterator[tuple[Place, str]]:
+    """Where the mistakes are, and what was expected there."""
+    for mistake in error.errors(include_url=False):
+        here = place
+        for part in mistake["loc"]:
+            here = here / part
+        if mistake["type"] == "extra_forbidden":
+            *outer, key = mistake["loc"]
+            yield here, f"there is no such key{meant(key, _keys(tables, outer))}"
+        else:
+            yield here, _message(mistake)
+
+
+def _message(mistake: Any) -> str:
+    kind, context, got = mistake["type"], mistake.get("ctx", {}), mistake["input"]
+    if kind == "missing":
+        return "expected this key, got nothing"
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "literal_error":
+        words = re.findall(r"'(\w+)'", context["expected"])
+        return f"expected {' or '.join(words)}, got {shown(got)}{meant(got, words, also=False)}"
+    if kind in EXPECTED:
+        return f"expected {EXPECTED[kind]}, got {shown(got)}"
+    if kind in LIMITS:
+        return f"expected {LIMITS[kind].format(**context)}, got {shown(got)}"
+    return f"{mistake['msg']}, got {shown(got)}"
+
+
+def _keys(value: Any, parts: Iterable[str | int]) -> list[str]:
+    """The keys that the table at this place could have."""
+    model: type[BaseModel] = ProblemFile
+    for part in parts:
+        value = value[part]
+        if isinstance(part, str):
+            model = _model(model, part, value)
+    return list(model.model_fields)
+
+
+def _model(outer: type[BaseModel], key: str, value: Any) -> type[BaseModel]:
+    """The model of the table `value`, which is that of a key in another."""
+    if key == "world" or outer is Plan:
+        for kind, model in KINDS.items():
+            if kind in value:
+                return model
+        return parameters_model(find(key, value["name"]))
+    return next(_models(outer.model_fields[key].annotation))
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models(inner)
+
+
+__all__ = ["parse", "read_text"]

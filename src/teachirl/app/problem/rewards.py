@@ -1,0 +1,128 @@
+"""From the table [reward] of a problem file to weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import lsmr
+
+from ...arrays import Floats, frozen
+from ...demonstrations.trajectories import Trajectories, terminal_states
+from ...errors import FileFormatError
+from ...mdp.model import MDP
+from .episodes import read_episodes
+from .features import Features
+from .files import Folder
+from .pairs import pair_numbers, state_numbers
+from .places import Place
+from .schema import Reward
+from .tables import Table, read_table
+from .worlds import Built
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a file says of the reward.
+
+    Attributes
+    ----------
+    origin : ``world``, ``weights``, ``rewards`` or ``trajectories``: what the weights come from
+    weights : array [k]; None if they are yet to be inferred
+    residual : the share of the rewards, in length, that the features do not express; of other
+        origins 0
+    expert : Trajectories to infer the weights from, or None
+    """
+
+    origin: str
+    weights: Floats | None
+    residual: float = 0.0
+    expert: Trajectories | None = None
+
+
+def build_reward(
+    reward: Reward | None, place: Place, folder: Folder, world: Built, features: Features
+) -> Given:
+    """The reward that a file describes."""
+    if reward is None:
+        if world.weights is None:
+            place.refuse("expected this table, as the world has no reward of its own, got nothing")
+        return Given("world", world.weights)
+    if reward.weights is not None:
+        weights = features.row(reward.weights, place / "weights")
+        return Given("weights", frozen(weights))
+    if reward.trajectories is not None:
+        with (place / "trajectories").blamed():
+            episodes = read_episodes(folder, reward.trajectories, world.mdp)
+        return Given("trajectories", None, expert=episodes)
+    assert reward.rewards is not None
+    with (place / "rewards").blamed():
+        table = read_table(
+            folder.file(reward.rewards),
+            reward.rewards,
+            texts=("state", "action"),
+            numbers=("reward",),
+            optional=("action",),
+        )
+        rewards = _rewards(table, world.mdp)
+        weights, residual = _projected(table, world.mdp, rewards)
+        if residual > reward.max_residual:
+            raise FileFormatError(
+                f"expected rewards that the features express, but {residual:.3g} of {table.name} "
+                "(in length) is left over; add features, or accept that with max_residual"
+            )
+    return Given("rewards", frozen(weights), residual)
+
+
+def _rewards(table: Table, mdp: MDP) -> Floats:
+    """array [P], the reward of each pair; in terminal states 0, unless the table says otherwise."""
+    dynamics = mdp.dynamics
+    states = state_numbers(table, mdp)
+    given = np.where(np.repeat(terminal_states(mdp), np.diff(dynamics.offsets)), 0.0, np.nan)
+    values = table.column("reward")
+    if "action" in table.texts:
+        pairs = pair_numbers(table, mdp, states)
+        table.refuse_repeats(pairs, "state and action")
+        given[pairs] = values
+    else:
+        table.refuse_repeats(states, "state")
+        by_state = np.full(mdp.n_states, np.nan)
+        by_state[states] = values
+        by_state = by_state[dynamics.pair_states]
+        given = np.where(np.isnan(by_state), given, by_state)
+    missing = np.flatnonzero(np.isnan(given))
+    if len(missing):
+        state = dynamics.state_name(int(dynamics.pair_states[missing[0]]))
+        action = dynamics.action_name(int(dynamics.actions[missing[0]]))
+        also = f", action {action!r}" if "action" in table.texts else ""
+        raise FileFormatError(f"{table.name}: expected a row for state {state!r}{also}, got none")
+    return given
+
+
+def _projected(table: Table, mdp: MDP, rewards: Floats) -> tuple[Floats, float]:
+    """The weights [k] nearest to the rewards [P], and what is left over of them, as a share."""
+    scale = float(np.abs(rewards).max())
+    if scale == 0.0:
+        raise FileFormatError(f"{table.name}: expected a reward that is not 0, got none")
+    phi: Any = mdp.features
+    wanted = rewards / scale
+    if not mdp.features_per_pair:
+        if "action" in table.texts:
+            phi = phi[mdp.dynamics.pair_states]
+        else:
+            wanted = wanted[mdp.dynamics.offsets[:-1]]  # each state counts once
+    largest = mdp.largest_feature or 1.0  # so that no square under- or overflows
+    if isinstance(phi, np.ndarray):
+        found = np.linalg.lstsq(phi / largest, wanted, rcond=None)[0]
+    else:
+        found = lsmr(phi / largest, wanted, atol=1e-14, btol=1e-14, maxiter=10_000)[0]
+    left = float(np.linalg.norm(wanted - (phi / largest) @ found))
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights = np.asarray(found) * (scale / largest)
+    if not np.isfinite(weights).all() or not weights.any():
+        raise FileFormatError(f"{table.name}: the features express nothing of these rewards")
+    return weights, left / float(np.linalg.norm(wanted))
+
+
+__all__ = ["Given", "build_reward"]

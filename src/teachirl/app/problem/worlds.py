@@ -1,0 +1,255 @@
+"""From the table [world] of a problem file to an MDP."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...arrays import Floats, Ints
+from ...errors import FileFormatError
+from ...mdp.model import MDP
+from ...worlds import World, from_gymnasium
+from .files import MAX_NUMBERS, MAX_STATES, Folder
+from .named import Called, find
+from .places import Place, called_by_name, meant, shown
+from .schema import GymnasiumWorld, SavedWorld, TableWorld
+from .tables import Table, read_table
+
+# How far from 1 probabilities may sum.
+SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A world: its MDP and, if it has some of its own, weights [k] and prices [k]."""
+
+    mdp: MDP
+    weights: Floats | None = None
+    prices: Floats | None = None
+
+
+def build_world(world: object, place: Place, folder: Folder, seed: int) -> Built:
+    """The world that a file describes; `place` is where, and `seed` that of random worlds."""
+    if isinstance(world, Called):
+        return _built_in(world, place, seed)
+    if isinstance(world, GymnasiumWorld):
+        with (place / "gymnasium").blamed():
+            # Of an id with a colon, gymnasium imports the part before it, whatever that does.
+            if not re.fullmatch(r"[\w./-]+-v[0-9]+", world.gymnasium, re.ASCII):
+                raise FileFormatError(f"expected an id like Taxi-v4, got {shown(world.gymnasium)}")
+            with warnings.catch_warnings():
+                # An old version either works, or there is an error that says the same.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                return Built(from_gymnasium(world.gymnasium, world.discount))
+    if isinstance(world, SavedWorld):
+        with (place / "file").blamed():
+            path = folder.file(world.file)
+            with called_by_name(path, world.file):
+                return Built(MDP.load(path, max_bytes=8 * MAX_NUMBERS))
+    assert isinstance(world, TableWorld)
+    return Built(_from_tables(world, place, folder))
+
+
+def _built_in(world: Called, place: Place, seed: int) -> Built:
+    given = dict(world.parameters)
+    function = find("world", world.name)
+    states, numbers = _size(world.name, given)
+    if states > MAX_STATES or numbers > MAX_NUMBERS:
+        place.refuse(
+            f"expected a world of at most {MAX_STATES} states and {MAX_NUMBERS} numbers, got "
+            f"{shown(states)} states and {shown(numbers)} numbers"
+        )
+    if world.name in ("garnet", "obstacles"):
+        given["rng"] = np.random.default_rng(seed)
+    with place.blamed():
+        made = function(**given)
+    return Built(made.mdp, made.weights, made.prices) if isinstance(made, World) else Built(made)
+
+
+def _size(name: str, given: dict[str, Any]) -> tuple[int, int]:
+    """How many states, and numbers in its largest array, a world of these parameters would have."""
+    if name == "chain":
+        cells = max(given.get("cells", 5), 0)
+        return cells, cells**2
+    if name in ("gridworld", "obstacles"):
+        states = max(given.get("size", 10), 0) ** 2
+        return states, 16 * states
+    if name == "garnet":
+        count = {key: max(int(given[key]), 0) for key in given if key != "discount"}
+        pairs = count["n_states"] * count["n_actions"]
+        rows = pairs if given.get("per_pair") else count["n_states"]
+        return count["n_states"], max(pairs * count["branching"], rows * count["n_features"], pairs)
+    return 0, 0  # driving has limits of its own
+
+
+def _from_tables(world: TableWorld, place: Place, folder: Folder) -> MDP:
+    with (place / "transitions").blamed():
+        moves = _Moves(
+            read_table(
+                folder.file(world.transitions),
+                world.transitions,
+                texts=("state", "action", "next_state"),
+                numbers=("probability",),
+            )
+        )
+    with (place / "features").blamed():
+        features = read_table(
+            folder.file(world.features),
+            world.features,
+            texts=("state", "action"),
+            optional=("action",),
+            further=True,
+        )
+        phi = moves.features(features)
+    start = np.full(moves.n_states, 1.0 / moves.n_states)
+    if world.start is not None:
+        with (place / "start").blamed():
+            chances = read_table(
+                folder.file(world.start), world.start, texts=("state",), numbers=("probability",)
+            )
+            start = moves.start(chances)
+    with place.blamed():
+        return moves.mdp(phi, features.columns, start, world.discount)
+
+
+class _Moves:
+    """A table of transitions, its states and actions numbered as they first come.
+
+    Where the episode ends, it leads to one more state, ``end``, with zero features and one action.
+    """
+
+    def __init__(self, table: Table) -> None:
+        for column in ("state", "action"):
+            if "" in table.texts[column]:
+                row = table.texts[column].index("")
+                table.refuse(row, f"expected a name in column {column!r}, got an empty cell")
+        self.states = _numbered(table.texts["state"])
+        self.actions = _numbered(table.texts["action"])
+        self.n_states = len(self.states)
+        if self.n_states > MAX_STATES:
+            raise FileFormatError(
+                f"{table.name}: expected at most {MAX_STATES} states, got {self.n_states}"
+            )
+        targets = _targets(table, self.states)
+        keys = self.keys(table)
+        self.pairs, self.first, rows = np.unique(keys, return_index=True, return_inverse=True)
+        table.refuse_repeats(rows * (self.n_states + 1) + targets, "transition")
+        chances = table.probabilities()
+        sums = np.bincount(rows, weights=chances)
+        bad = np.flatnonzero(np.abs(sums - 1.0) > SUM_TOLERANCE)
+        if len(bad):
+            row = int(self.first[bad].min())
+            total = float(sums[rows[row]])
+            table.refuse(
+                row,
+                f"expected the probabilities of {self.name_of(int(keys[row]))} to sum to 1 within "
+                f"{SUM_TOLERANCE:g}, got {total:.12g}",
+            )
+        self.ends = bool((targets == self.n_states).any())
+        self.rows = sp.csr_array(
+            (chances, (rows, targets)), shape=(len(self.pairs), self.n_states + self.ends)
+        )
+
+    def keys(self, table: Table) -> Ints:
+        """int array [n], which state and action each row is about."""
+        states, actions = (
+            table.index(getattr(self, f"{column}s"), column) for column in ("state", "action")
+        )
+        return states * len(self.actions) + actions
+
+    def name_of(self, key: int) -> str:
+        state, action = divmod(key, len(self.actions))
+        return (
+            f"state {shown(list(self.states)[state])}, action {shown(list(self.actions)[action])}"
+        )
+
+    def features(self, table: Table) -> Floats:
+        """array [S, k] or [P, k], without the end's."""
+        if not table.columns:
+            raise FileFormatError(f"{table.name}: expected a column a feature, got none")
+        per_pair = "action" in table.texts
+        keys = self.keys(table) if per_pair else table.index(self.states, "state")
+        known = self.pairs if per_pair else np.arange(self.n_states)
+        table.refuse_repeats(keys, "state and action" if per_pair else "state")
+        unknown = np.flatnonzero(~np.isin(keys, known))
+        if len(unknown):
+            row = int(unknown[0])
+            table.refuse(row, f"{self.name_of(int(keys[row]))} has no transitions")
+        missing = np.setdiff1d(known, keys)
+        if len(missing):
+            key = int(missing[0]) * (1 if per_pair else len(self.actions))
+            name = self.name_of(key)
+            name = name if per_pair else name.split(", action")[0]
+            raise FileFormatError(f"{table.name}: expected a row for {name}, got none")
+        return np.asarray(table.numbers[np.argsort(keys)])
+
+    def start(self, table: Table) -> Floats:
+        """array [S], without the end's."""
+        states, chances = table.index(self.states, "state"), table.probabilities()
+        table.refuse_repeats(states, "state")
+        total = float(chances.sum())
+        if abs(total - 1.0) > SUM_TOLERANCE:
+            raise FileFormatError(
+                f"{table.name}: expected probabilities that sum to 1 within {SUM_TOLERANCE:g}, got "
+                f"{total:.12g}"
+            )
+        start = np.zeros(self.n_states)
+        start[states] = chances
+        return start
+
+    def mdp(self, phi: Floats, names: tuple[str, ...], start: Floats, discount: float) -> MDP:
+        states, actions = np.divmod(self.pairs, len(self.actions))
+        rows, state_names = self.rows, list(self.states)
+        if self.ends:
+            end = self.n_states
+            states, actions = np.append(states, end), np.append(actions, 0)
+            itself = sp.csr_array(([1.0], ([0], [end])), shape=(1, end + 1))
+            rows = sp.csr_array(sp.vstack([rows, itself], format="csr"))
+            phi, start = np.vstack([phi, np.zeros(phi.shape[1])]), np.append(start, 0.0)
+            state_names.append(_unused("end", self.states))
+        return MDP.from_pairs(
+            states,
+            actions,
+            rows,
+            phi,
+            discount=discount,
+            start=start,
+            state_names=state_names,
+            action_names=list(self.actions),
+            feature_names=names,
+        )
+
+
+def _numbered(names: list[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(dict.fromkeys(names))}
+
+
+def _targets(table: Table, states: dict[str, int]) -> Ints:
+    """int array [n], the numbers of the next states; where there is none, S."""
+    targets = np.empty(len(table), dtype=np.int64)
+    for row, name in enumerate(table.texts["next_state"]):
+        number = states.get(name) if name else len(states)
+        if number is None:
+            table.refuse(
+                row,
+                f"next_state {shown(name)} has no transitions of its own; leave it empty where the "
+                f"episode ends{meant(name, states, also=False)}",
+            )
+        targets[row] = number
+    return targets
+
+
+def _unused(name: str, names: dict[str, int]) -> str:
+    number, unused = 1, name
+    while unused in names:
+        number += 1
+        unused = f"{name} ({number})"
+    return unused
+
+
+__all__ = ["SUM_TOLERANCE", "Built", "build_world"]

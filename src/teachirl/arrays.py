@@ -1,0 +1,134 @@
+"""What MDPs are checked for, with messages that name the argument, the place and the value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import InvalidInputError, require
+from .precision import EPS
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Names: TypeAlias = tuple[str, ...]
+A = TypeVar("A", bound="NDArray[Any]")
+
+# A row of probabilities may miss 1 by this much (files print few digits); it is then rescaled.
+ROW_SUM_TOLERANCE = 1e-8
+
+
+def frozen(array: A) -> A:
+    array.setflags(write=False)
+    return array
+
+
+def as_floats(name: str, values: Any) -> Floats:
+    """`values` as a float array, not necessarily a copy, or an error that names the argument."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "biuf":
+            return np.asarray(array, dtype=float)
+    except ValueError as error:  # rows of different lengths
+        raise InvalidInputError(f"{name} must be an array of numbers: {error}") from error
+    raise InvalidInputError(f"{name} must be an array of real numbers, got {array.dtype}")
+
+
+def held_elsewhere(array: NDArray[Any]) -> bool:
+    """Whether someone else may still write to the array."""
+    holder: Any = array
+    while isinstance(holder, np.ndarray):
+        if holder.flags.writeable:
+            return True
+        holder = holder.base
+    return False
+
+
+def unshared(array: A) -> A:
+    """`array`, or a copy if someone else can still write to it."""
+    return array.copy() if held_elsewhere(array) else array
+
+
+def is_sparse_sequence(transitions: object) -> bool:
+    return (
+        isinstance(transitions, (list, tuple))
+        and len(transitions) > 0
+        and all(sp.issparse(matrix) for matrix in transitions)
+    )
+
+
+def some(names: Sequence[str], limit: int = 8) -> str:
+    shown = ", ".join(names[:limit])
+    return shown if len(names) <= limit else f"{shown}, … ({len(names)} in all)"
+
+
+def at(array: Floats, places: NDArray[np.intp]) -> str:
+    """The first offending entry, as ``nan at index 3``; empty if there is none."""
+    if len(places) == 0:
+        return ""
+    place = tuple(int(i) for i in places[0])
+    return f"{array[place]} at index {place[0] if len(place) == 1 else place}"
+
+
+def checked_indices(name: str, values: ArrayLike, limit: int) -> Ints:
+    array = np.asarray(values)
+    require(
+        array.ndim == 1 and (array.size == 0 or array.dtype.kind in "iu"),
+        f"{name} must be a one-dimensional array of integers, got {array.dtype} {array.shape}",
+    )
+    array = array.astype(np.int64, copy=False)
+    outside = np.flatnonzero((array < 0) | (array >= limit))
+    if len(outside):
+        place = outside[0]
+        require(False, f"{name} must lie in 0 … {limit - 1}, got {array[place]} at index {place}")
+    return unshared(array)
+
+
+def checked_names(name: str, names: Iterable[str] | None, count: int | None) -> Names | None:
+    if names is None:
+        return None
+    require(not isinstance(names, str), f"{name} must be a sequence of names, got one string")
+    result = tuple(names)
+    for place, entry in enumerate(result):
+        require(isinstance(entry, str), f"{name}[{place}] must be a string, got {entry!r}")
+    require(
+        count is None or len(result) == count,
+        f"{name} must have {count} entries, got {len(result)}",
+    )
+    if len(set(result)) < len(result):
+        seen: set[str] = set()
+        for entry in result:
+            require(entry not in seen, f"{name} must be distinct, got {entry!r} twice")
+            seen.add(entry)
+    return result
+
+
+def checked_discount(discount: float) -> float:
+    require(
+        isinstance(discount, (int, float, np.floating)) and 0.0 < discount < 1.0,
+        f"discount must lie strictly between 0 and 1, got {discount!r}",
+    )
+    # Closer to 1, rows that miss 1 by rounding would make returns infinite.
+    require(discount <= 1.0 - 1e-12, f"discount must be at most 1 - 1e-12, got {discount!r}")
+    return float(discount)
+
+
+def checked_start(start: ArrayLike | None, n_states: int) -> Floats:
+    require(n_states > 0, "an MDP needs at least one state, got none")
+    if start is None:
+        return frozen(np.full(n_states, 1.0 / n_states))
+    array = np.array(as_floats("start", start))
+    require(array.shape == (n_states,), f"start must have shape ({n_states},), got {array.shape}")
+    bad = np.argwhere(~(array >= 0) | ~np.isfinite(array))
+    require(len(bad) == 0, f"start must be non-negative and finite, got {at(array, bad)}")
+    with np.errstate(over="ignore"):
+        total = float(array.sum())
+    require(
+        abs(total - 1.0) <= ROW_SUM_TOLERANCE,
+        f"start must be a distribution: its probabilities sum to {total:.12g}, not 1",
+    )
+    # Pairwise sums of what was rescaled before miss 1 by less than this, so that it stays as it is.
+    return frozen(array if abs(total - 1.0) <= 64 * EPS else array / total)

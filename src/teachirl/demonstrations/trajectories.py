@@ -1,0 +1,253 @@
+"""Recorded episodes: what was done, and whether an episode ended or was only cut off.
+
+An episode is a sequence of pairs (s_0, a_0), (s_1, a_1), … It *terminated* if its last step led
+into a terminal state: one that every action stays in and whose features are all zero, so that
+nothing after it counts. Every other episode was *cut off*: it went on, unseen, and that counts. To
+take the second for the first would be to take an estimate for exact. So a file must say which it
+is, and no episode is taken as terminated whose last step cannot lead into a terminal state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import Ints, checked_indices, frozen, some
+from ..errors import InvalidInputError, TeachirlError, require
+from ..mdp.model import MDP
+
+Place: TypeAlias = Callable[[int, int], str]
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """m episodes of one or more steps each, one after the other in flat arrays.
+
+    Made by `from_arrays`, `read_trajectories` or `sample_trajectories`; all arrays are read-only.
+
+    Attributes
+    ----------
+    states : int array [n], the state of each step
+    pairs : int array [n], the state-action pair of each step
+    offsets : int array [m + 1], the steps of episode i are ``offsets[i]:offsets[i + 1]``
+    terminated : bool array [m], True if the episode ended, False if it was cut off
+    """
+
+    states: Ints
+    pairs: Ints
+    offsets: Ints
+    terminated: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        n, m = len(self.pairs), len(self.terminated)
+        require(len(self.states) == n, f"states must be {n}, one a pair, got {len(self.states)}")
+        require(
+            m >= 1
+            and self.offsets.shape == (m + 1,)
+            and self.offsets[0] == 0
+            and self.offsets[-1] == n
+            and bool((np.diff(self.offsets) >= 1).all()),
+            f"offsets must rise from 0 to {n} in {m} steps of at least 1",
+        )
+        require(self.terminated.dtype == bool, f"terminated must be bool: {self.terminated.dtype}")
+        for field in (self.states, self.pairs, self.offsets, self.terminated):
+            frozen(field)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        mdp: MDP,
+        states: Sequence[ArrayLike],
+        actions: Sequence[ArrayLike],
+        terminated: ArrayLike,
+    ) -> Trajectories:
+        """Episodes from one array of states and one of actions an episode.
+
+        Parameters
+        ----------
+        mdp : MDP in which they were recorded
+        states, actions : m int arrays, of the length of each episode
+        terminated : m bools, True where the episode ended and False where it was cut off
+
+        Examples
+        --------
+        >>> import teachirl as ti
+        >>> from teachirl.demonstrations.trajectories import Trajectories
+        >>> mdp = ti.worlds.chain(5)
+        >>> Trajectories.from_arrays(mdp, [[0, 1, 2], [3]], [[1, 1, 0], [0]], [False, False])
+        Trajectories(2 episodes, 4 steps, 0 terminated)
+        """
+        ended = np.asarray(terminated)
+        m = len(states)
+        require(
+            m >= 1 and len(actions) == m and ended.shape == (m,) and ended.dtype == bool,
+            "states, actions and terminated must have one entry an episode, terminated of bools: "
+            f"got {m}, {len(actions)} and {ended.dtype} {ended.shape}",
+        )
+        parts: list[tuple[Ints, Ints]] = []
+        for i in range(m):
+            part_states = checked_indices(f"states[{i}]", states[i], mdp.n_states)
+            part_actions = checked_indices(f"actions[{i}]", actions[i], mdp.n_actions)
+            require(
+                len(part_states) == len(part_actions) >= 1,
+                f"states[{i}] and actions[{i}] must have the same length of at least 1, "
+                f"got {len(part_states)} and {len(part_actions)}",
+            )
+            parts.append((part_states, part_actions))
+        offsets = np.cumsum([0] + [len(part[0]) for part in parts])
+        return checked_trajectories(
+            mdp,
+            np.concatenate([part[0] for part in parts]),
+            np.concatenate([part[1] for part in parts]),
+            offsets,
+            ended.copy(),
+            _in_arrays,
+            InvalidInputError,
+        )
+
+    def __len__(self) -> int:
+        return len(self.terminated)
+
+    def __repr__(self) -> str:
+        return (
+            f"Trajectories({len(self)} episodes, {self.n_steps} steps, "
+            f"{np.count_nonzero(self.terminated)} terminated)"
+        )
+
+    @property
+    def n_steps(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def lengths(self) -> Ints:
+        """int array [m], the number of steps of each episode."""
+        return np.diff(self.offsets)
+
+
+def terminal_states(mdp: MDP) -> NDArray[np.bool_]:
+    """bool array [S]: the states that every action stays in and whose features are all zero.
+
+    >>> import teachirl as ti
+    >>> from teachirl.demonstrations.trajectories import terminal_states
+    >>> terminal_states(ti.worlds.chain(3))
+    array([False, False, False])
+    """
+    dynamics, phi = mdp.dynamics, mdp.features
+    rows = dynamics.transitions
+    stays = np.diff(rows.indptr) == 1
+    stays[stays] = rows.indices[rows.indptr[:-1][stays]] == dynamics.pair_states[stays]
+    if isinstance(phi, np.ndarray):
+        zero = ~phi.any(axis=1)
+    else:
+        zero = np.asarray(abs(phi).sum(axis=1)).ravel() == 0
+    if mdp.features_per_pair:
+        return np.logical_and.reduceat(stays & zero, dynamics.offsets[:-1])
+    return np.logical_and.reduceat(stays, dynamics.offsets[:-1]) & zero
+
+
+def check_trajectories(
+    mdp: MDP,
+    trajectories: Trajectories,
+    place: Place | None = None,
+    error: type[TeachirlError] = InvalidInputError,
+) -> None:
+    """Refuse episodes that cannot have happened in the MDP.
+
+    `place` says where an (episode, step) is, for the message; `error` is what is raised.
+    """
+    dynamics, place = mdp.dynamics, place or _in_arrays
+    states, pairs, offsets = trajectories.states, trajectories.pairs, trajectories.offsets
+
+    def refuse(steps: NDArray[np.intp], message: Callable[[int], str]) -> None:
+        if len(steps):
+            step = int(steps[0])
+            episode = int(np.searchsorted(offsets, step, side="right")) - 1
+            raise error(f"{place(episode, step - int(offsets[episode]))}: {message(step)}")
+
+    def did(step: int) -> str:
+        action = dynamics.action_name(int(dynamics.actions[pairs[step]]))
+        return f"action {action} in state {dynamics.state_name(int(states[step]))}"
+
+    outside = np.flatnonzero((pairs < 0) | (pairs >= mdp.n_pairs))
+    refuse(outside, lambda step: f"there is no state-action pair {pairs[step]} in the MDP")
+    other = np.flatnonzero(dynamics.pair_states[pairs] != states)
+    refuse(other, lambda step: f"pair {pairs[step]} does not belong to state {states[step]}")
+    first, last = offsets[:-1], offsets[1:] - 1
+    refuse(
+        first[dynamics.start[states[first]] == 0],
+        lambda step: (
+            f"no episode starts in state {dynamics.state_name(int(states[step]))}, whose "
+            "probability in the MDP's start is 0"
+        ),
+    )
+    within = np.ones(len(pairs), dtype=bool)
+    within[last] = False
+    steps = np.flatnonzero(within)
+    refuse(
+        steps[~_possible(mdp, pairs[steps], states[steps + 1])],
+        lambda step: (
+            f"{did(step)} never leads to state "
+            f"{dynamics.state_name(int(states[step + 1]))}, which comes next"
+        ),
+    )
+    terminal = terminal_states(mdp)
+    ends = last[trajectories.terminated]
+    chances = dynamics.transitions @ terminal.astype(float) if len(ends) else np.zeros(mdp.n_pairs)
+    refuse(
+        ends[chances[pairs[ends]] == 0],
+        lambda step: (
+            "terminated is true, but the episode cannot have ended here: "
+            f"{did(step)} never leads to a terminal state (one that all actions stay in and whose "
+            "features are all zero); if the recording merely stopped, terminated must be false"
+        ),
+    )
+
+
+def _possible(mdp: MDP, pairs: Ints, targets: Ints) -> NDArray[np.bool_]:
+    """bool array [n]: whether each of the pairs can lead to its target."""
+    visited, places = np.unique(pairs, return_inverse=True)
+    rows = mdp.dynamics.transitions[visited]
+    owners = np.repeat(np.arange(len(visited)), np.diff(rows.indptr))
+    # Rows are sorted by successor, so that these keys ascend.
+    keys = owners * mdp.n_states + rows.indices
+    wanted = places * mdp.n_states + targets
+    possible: NDArray[np.bool_] = np.append(keys, -1)[np.searchsorted(keys, wanted)] == wanted
+    return possible
+
+
+def _in_arrays(episode: int, step: int) -> str:
+    return f"episode {episode}, step {step}"
+
+
+def checked_trajectories(
+    mdp: MDP,
+    states: Ints,
+    actions: Ints,
+    offsets: Ints,
+    terminated: NDArray[np.bool_],
+    place: Place,
+    error: type[TeachirlError],
+) -> Trajectories:
+    """The trajectories of these states and actions, or an error that says where they are wrong."""
+    dynamics = mdp.dynamics
+    key = dynamics.pair_states.astype(np.int64) * dynamics.n_actions + dynamics.actions
+    wanted = states * dynamics.n_actions + actions
+    pairs = np.minimum(np.searchsorted(key, wanted), mdp.n_pairs - 1)
+    absent = np.flatnonzero(key[pairs] != wanted)
+    if len(absent):
+        step = int(absent[0])
+        state, episode = int(states[step]), int(np.searchsorted(offsets, step, side="right")) - 1
+        there = dynamics.actions[dynamics.offsets[state] : dynamics.offsets[state + 1]].tolist()
+        raise error(
+            f"{place(episode, step - int(offsets[episode]))}: action "
+            f"{dynamics.action_name(int(actions[step]))} does not exist in state "
+            f"{dynamics.state_name(state)}; expected one of: "
+            f"{some([dynamics.action_name(action) for action in there])}"
+        )
+    trajectories = Trajectories(states, pairs.astype(np.int64), offsets, terminated)
+    check_trajectories(mdp, trajectories, place, error)
+    return trajectories

@@ -1,6 +1,0 @@
-"""How the extremes of a reward over all policies that match are found; `polytope` is the way in.
-
-- `bundle`: a cutting-plane method whose cuts are policies (`blocks`), with an active-set method of
-  its own (`master`)
-- `programs`: linear and cone programs over occupancies, in the forms of `program_forms`
-"""

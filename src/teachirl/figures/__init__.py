@@ -1,0 +1,1 @@
+"""Figures as records of numbers, and their drawing."""

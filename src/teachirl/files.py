@@ -1,0 +1,120 @@
+"""Files: JSON that may come from anyone, with errors that say where something is wrong; and files
+that are written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+import numpy as np
+
+from .arrays import Floats
+from .errors import FileFormatError, require
+
+
+class JsonReader:
+    """A JSON object, its source and its place in it.
+
+    >>> from teachirl.files import JsonReader
+    >>> JsonReader.of_text('{"risk": "high"}', "lesson.json").number("risk")
+    Traceback (most recent call last):
+        ...
+    teachirl.errors.FileFormatError: lesson.json: risk must be a number, got 'high'
+    """
+
+    def __init__(self, source: str, place: str, value: object) -> None:
+        self.source, self.place = source, place
+        if not isinstance(value, dict):
+            self.fail("", f"must be an object, got {kind_of(value)}")
+        self.value: dict[str, Any] = value
+
+    @staticmethod
+    def of_text(text: str, source: str) -> JsonReader:
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError) as error:  # numbers may have too many digits
+            raise FileFormatError(f"{source} is no JSON: {error}") from error
+        return JsonReader(source, "", value)
+
+    def fail(self, field: str, problem: str) -> NoReturn:
+        where = ".".join(part for part in (self.place, field) if part)
+        raise FileFormatError(f"{self.source}: {where or 'the document'} {problem}")
+
+    def get(self, field: str, kinds: tuple[type, ...], expected: str) -> Any:
+        if field not in self.value:
+            self.fail(field, "is missing")
+        value = self.value[field]
+        wrong = isinstance(value, bool) and bool not in kinds
+        if wrong or not isinstance(value, kinds):
+            self.fail(field, f"must be {expected}, got {kind_of(value)}")
+        return value
+
+    def number(self, field: str, *, missing: bool = False, least: float = -math.inf) -> float:
+        """A finite number, at least as large as `least`; null is NaN if it may be missing."""
+        kinds: tuple[type, ...] = (int, float)
+        if missing:
+            kinds += (type(None),)
+        value = self.get(field, kinds, "a number")
+        if value is None:
+            return math.nan
+        number = self._finite(field, value)
+        if number < least:
+            self.fail(field, f"must be at least {least:g}, got {number!r}")
+        return number
+
+    def numbers(self, field: str) -> Floats:
+        """A list of finite numbers; null is NaN."""
+        entries = self.get(field, (list,), "a list of numbers")
+        numbers = np.full(len(entries), math.nan)
+        for place, entry in enumerate(entries):
+            if isinstance(entry, bool) or not isinstance(entry, (int, float, type(None))):
+                self.fail(f"{field}[{place}]", f"must be a number, got {kind_of(entry)}")
+            if entry is not None:
+                numbers[place] = self._finite(f"{field}[{place}]", entry)
+        return numbers
+
+    def _finite(self, field: str, value: float) -> float:
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number of some hundred digits
+            number = math.inf
+        if not math.isfinite(number):
+            self.fail(field, f"must be finite, got {kind_of(value)}")
+        return number
+
+    def inside(self, field: str) -> JsonReader:
+        where = ".".join(part for part in (self.place, field) if part)
+        return JsonReader(self.source, where, self.get(field, (dict,), "an object"))
+
+
+def kind_of(value: object) -> str:
+    """A value as an error shows it, cut short."""
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}…"
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to that becomes `path` when the block ends well, and vanishes when not."""
+    require(path.parent.is_dir(), f"path must be in a folder that exists, got {path}")
+    require(not path.is_dir(), f"path must be a file, but {path} is a folder")
+    # Not tempfile, which would give the result permissions that only suit a temporary file.
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+__all__ = ["JsonReader", "kind_of", "replacing"]

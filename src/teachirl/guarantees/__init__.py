@@ -1,0 +1,1 @@
+"""How badly a learner who matches can do: the exact worst case, bounds, certificates."""

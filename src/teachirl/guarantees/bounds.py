@@ -1,0 +1,174 @@
+"""What is proved of a worst case: bounds, a witness, and how multipliers become a bound.
+
+For any θ, with the demonstrated μ_T and q = w − Aᵀθ, every μ ∈ M with ‖A(μ − μ_T)‖ ≤ ε has
+
+    ⟨w, μ⟩ ≥ ⟨θ, Aμ_T⟩ − ε‖θ‖ + min_{μ ∈ M} ⟨q, μ⟩.                                            (★)
+
+The minimum is planned with certified bounds, and all rounding is subtracted.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import Floats, frozen
+from ..errors import require
+from ..mdp.model import MDP
+from ..mdp.occupancy import expectation_error
+from ..mdp.planning import optimal_policy
+from ..mdp.policy import Policy
+from ..precision import EPS, down, length_at_most, sum_error, up
+from ..views.worldview import Worldview, check_worldview
+
+# A witness matches if what it misses is within this share of what she can see of a policy.
+MATCHED = 1e-9
+# A product of three sizes, and its square, must neither vanish nor overflow.
+SMALLEST, LARGEST = 1e-45, 1e45
+
+
+class WorstCaseStatus(enum.Enum):
+    """How the search for the worst case ended; the text says what to do about it."""
+
+    OPTIMAL = "the bounds are as close as asked"
+    INFEASIBLE = "no policy matches the demonstration this closely; raise mismatch"
+    INACCURATE = "the bounds hold but are further apart than asked; try another method"
+    OUT_OF_BUDGET = "stopped early with valid bounds; allow more solves, or more seconds"
+    INTERRUPTED = "stopped by an interrupt with valid bounds"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class WorstCaseBounds:
+    """What is known about the worst case (or the best) of all policies that match.
+
+    Attributes
+    ----------
+    lower, upper : floats around the extreme reward. Of a worst case `lower` is proved, and `upper`
+        is what the witness earns, rounding added; of a best case it is the other way round. If no
+        policy matches, both are ∞ (of a best case −∞), as the extreme of nothing is
+    theta : array [ℓ], what proves the bound by (★), or that no policy matches
+    witness : a policy that matches and earns that; if none matches, one that misses by least; None
+        if none was found in time
+    occupancy : array [P], of the witness
+    matched : ‖A(μ(witness) − μ_T)‖, recomputed; ∞ without a witness
+    solves : how many MDPs were solved
+    status : WorstCaseStatus
+    """
+
+    lower: float
+    upper: float
+    theta: Floats
+    witness: Policy | None
+    occupancy: Floats | None
+    matched: float
+    solves: int
+    status: WorstCaseStatus
+
+
+def mirrored(found: WorstCaseBounds) -> WorstCaseBounds:
+    """The best case for w, given the worst case for −w."""
+    theta = frozen(-found.theta)
+    return replace(found, lower=-found.upper, upper=-found.lower, theta=theta)
+
+
+def checked_case(
+    mdp: MDP, view: Worldview, weights: ArrayLike, expectations: ArrayLike, mismatch: float
+) -> tuple[Floats, Floats]:
+    """The weights [k] and expectations [k] of a worst case, all of which makes sense."""
+    check_worldview(view, mdp)
+    w, mu = mdp.checked_weights(weights), mdp.checked_weights(expectations)
+    shape = (mdp.n_features,)
+    require(w.shape == shape, f"weights must have shape {shape}, got {w.shape}")
+    require(mu.shape == shape, f"expectations must have shape {shape}, got {mu.shape}")
+    require(
+        isinstance(mismatch, (int, float, np.number)) and 0.0 <= mismatch < math.inf,
+        f"mismatch must be non-negative, got {mismatch!r}",
+    )
+    check_sizes("weights", w[None])
+    check_units(mdp, view)
+    return w, mu
+
+
+def check_units(mdp: MDP, view: Worldview | None = None) -> None:
+    """Refuse features, and rows of a worldview, in units that are too small or too large."""
+    check_sizes("the features", np.array([[mdp.largest_feature]]))
+    if view is not None:
+        check_sizes("the worldview's rows", view.matrix)
+
+
+def check_sizes(what: str, rows: Floats) -> None:
+    """Refuse rows whose products may under- or overflow; what is proved would not hold then."""
+    sizes = np.abs(rows).max(axis=1, initial=0.0)
+    sizes = sizes[sizes > 0.0]
+    least, most = float(sizes.min(initial=1.0)), float(sizes.max(initial=1.0))
+    require(
+        least >= SMALLEST and most <= LARGEST,
+        f"{what} must be 0 or between {SMALLEST:g} and {LARGEST:g} in size, got "
+        f"{least if least < SMALLEST else most:.3g}; choose other units",
+    )
+
+
+def check_limits(tolerance: float, max_seconds: float) -> None:
+    require(tolerance > 0.0, f"tolerance must be positive, got {tolerance!r}")
+    require(max_seconds > 0.0, f"max_seconds must be positive, got {max_seconds!r}")
+
+
+def lower_bound(
+    mdp: MDP,
+    view: Worldview,
+    weights: Floats,
+    expectations: Floats,
+    mismatch: float,
+    theta: Floats,
+) -> float:
+    """The right hand side of (★), certified: one MDP is solved.
+
+    It holds for the demonstrated policy itself, whose feature expectations may differ from
+    `expectations` by rounding, see `mdp.occupancy.expectation_error`.
+
+    >>> import numpy as np, teachirl as ti
+    >>> from teachirl.guarantees.bounds import lower_bound
+    >>> from teachirl.views.worldview import Worldview
+    >>> mdp, w = ti.worlds.chain(5), np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    >>> view = Worldview.select(mdp, ["cell 3"])
+    >>> mu = ti.feature_expectations(mdp, ti.Policy.uniform(mdp))
+    >>> round(lower_bound(mdp, view, w, mu, 0.0, np.zeros(1)), 4)  # unconstrained
+    -12.4086
+    """
+    k, seen = mdp.n_features, view.matrix.T @ theta
+    q = weights - seen
+    # ⟨w, μ⟩ = ⟨q, μ⟩ + ⟨Aᵀθ, μ⟩: what q and Aᵀθ miss by rounding counts once with μ, once with μ_T.
+    slack = combination_error(mdp, view, theta, q, expectations)
+    slack += sum_error(k, float(np.abs(seen) @ np.abs(expectations)))
+    slack += expectation_error(mdp, seen)
+    least = -optimal_policy(mdp, -q).upper
+    shown = float(seen @ expectations)
+    allowed = up(mismatch * length_at_most(theta)) if mismatch else 0.0
+    slack += (k + 8) * EPS * slack + 4 * EPS * (abs(least) + abs(shown) + allowed)
+    return down(least + shown - allowed - slack)
+
+
+def combination_error(
+    mdp: MDP, view: Worldview, theta: Floats, rest: Floats, expectations: Floats
+) -> float:
+    """By how much ⟨d, μ − μ_T⟩ may be off for any μ, as Aᵀθ, and `rest` [k], which is w − Aᵀθ or
+    0, are rounded; d is either of them."""
+    terms = np.abs(view.matrix).T @ np.abs(theta)
+    missed = EPS * ((len(theta) + 2) * terms + np.abs(rest))
+    reach = mdp.largest_entries / (1.0 - mdp.discount) + np.abs(expectations)
+    return float(missed @ reach)
+
+
+def matching_room(mdp: MDP) -> float:
+    """What a witness may miss, as a share of what she can see of a policy: rounding only."""
+    return max(MATCHED, 64.0 * EPS / (1.0 - mdp.discount))

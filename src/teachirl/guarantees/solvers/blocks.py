@@ -1,0 +1,246 @@
+"""What a policy does from each of G blocks of start states, in a few directions.
+
+A policy that is optimal from every start state is optimal from every block of them, so that the
+feature expectations M are a sum M_1 + … + M_G, and one plan gives a point of each M_g. Here are
+⟨d_i, μ_g(π)⟩ for some directions d_i and all blocks g: in deterministic dynamics by one pass over
+the paths out of each block, otherwise by one factorisation of I − γP_π with a right hand side a
+direction, or, in large worlds, by iterations for each block.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.linalg import splu
+
+from ...arrays import Floats, Ints
+from ...mdp.kernels import Table
+from ...mdp.kernels.blocks import add_visits, block_features, product, share_out
+from ...mdp.kernels.chains import without_flow
+from ...mdp.model import MDP
+from ...mdp.occupancy import DIRECT_LIMIT, inflow_of, state_occupancy
+from ...mdp.policy import Policy
+
+# From this many states on, threads share the work.
+LARGE = 200_000
+# A table [G, k] of feature expectations is kept up to this size; beyond, one [S, n] of rewards.
+WIDE = 4_000_000
+
+T = TypeVar("T")
+
+
+def _work(n: int) -> tuple[NDArray[Any], ...]:
+    """What `block_features` keeps between calls."""
+    stamps, numbers = np.zeros(n + 1, np.int32), np.empty((2, n), np.uint32)
+    return stamps, np.empty(n, np.int32), numbers[0], numbers[1], np.empty(n)
+
+
+class Blocks:
+    """The start states of an MDP in blocks of about the same probability, and directions [n, k].
+
+    Without directions, those of the features themselves are meant.
+    """
+
+    def __init__(self, mdp: MDP, directions: Floats | None, count: int) -> None:
+        self.mdp = mdp
+        self.directions = None if directions is None else np.ascontiguousarray(directions.T)
+        self.states = _in_order(mdp)
+        self.bounds = _even_bounds(mdp.start[self.states], count)
+        self.masses = np.add.reduceat(mdp.start[self.states], self.bounds[:-1])
+        self._rewards: Floats | None = None
+        self._work: list[Any] = []
+        self._table: tuple[Any, int, bool] | None = None
+
+    @property
+    def count(self) -> int:
+        """G; not more than there are start states"""
+        return len(self.bounds) - 1
+
+    @property
+    def width(self) -> int:
+        """n"""
+        return self.mdp.n_features if self.directions is None else self.directions.shape[1]
+
+    def columns(self, policy: Policy) -> Floats:
+        """⟨d_i, μ_g(π)⟩: array [G, n]; its sum over the blocks is ⟨d_i, μ(π)⟩."""
+        layout = self.mdp.dynamics.layout
+        if policy.pairs is not None and isinstance(layout, Table) and layout.own == 1.0:
+            return self._by_paths(layout, policy.pairs)
+        if self.mdp.n_states <= DIRECT_LIMIT:
+            return self._by_values(policy)
+        return self._by_visits(policy)
+
+    def visits(self, policy: Policy, shares: Floats) -> Floats:
+        """The state occupancy [S] of the policy if block g starts with probability ∝ shares[g]."""
+        mdp = self.mdp
+        start = np.zeros(mdp.n_states)
+        share_out(mdp.start, self.states, self.bounds, shares, start)
+        return state_occupancy(mdp, policy, start)
+
+    def blend(self, policies: Mapping[int, Policy], shares: Mapping[int, Floats]) -> Floats:
+        """The occupancy [P] where block g follows policy i with probability ``shares[i][g]``."""
+        mdp, x = self.mdp, np.zeros(self.mdp.n_pairs)
+        found = self._spread(lambda i: self.visits(policies[i], shares[i]), list(shares))
+        for visits, source in zip(found, shares, strict=True):
+            policy = policies[source]
+            if policy.pairs is not None:
+                add_visits(x, policy.pairs, visits)
+            else:
+                x += visits[mdp.dynamics.pair_states] * policy.probabilities
+        return x
+
+    def _spread(self, work: Callable[[int], T], parts: Sequence[int]) -> list[T]:
+        """The work on all parts; in threads if there are states enough to be worth it."""
+        cores = os.cpu_count() or 1
+        if self.mdp.n_states < LARGE or cores == 1:
+            return [work(part) for part in parts]
+        with ThreadPoolExecutor(cores) as threads:
+            return list(threads.map(work, parts))
+
+    def _by_paths(self, layout: Table, pairs: Ints) -> Floats:
+        mdp = self.mdp
+        table, width, few = self._paths_table()
+        cores = (os.cpu_count() or 1) if mdp.n_states >= LARGE else 1
+        ends = np.linspace(0, self.count, min(cores, self.count) + 1).astype(int)
+        while len(self._work) < len(ends) - 1:
+            self._work.append(_work(mdp.n_states))
+        choice = (pairs - mdp.dynamics.offsets[:-1]).astype(np.uint32)
+        rows = pairs if mdp.features_per_pair else pairs[:0]
+        out = np.empty((self.count, width))
+
+        def part(i: int) -> None:
+            first, last = ends[i], ends[i + 1]
+            block_features(
+                layout,
+                choice,
+                mdp.start,
+                self.states,
+                self.bounds[first : last + 1],
+                mdp.discount,
+                rows,
+                table,
+                self._work[i],
+                out[first:last],
+            )
+
+        self._spread(part, range(len(ends) - 1))
+        return self._along(out) if few else out
+
+    def _paths_table(self) -> tuple[Any, int, bool]:
+        """Rows (indptr, indices, data) to be summed along paths and how wide they are: the features
+        themselves where these are few, or what they are in the directions."""
+        if self._table is None:
+            features: Any = self.mdp.features
+            k, width = self.mdp.n_features, self.width
+            sparse = not isinstance(features, np.ndarray)
+            few = sparse and features.nnz <= width * features.shape[0] and self.count * k <= WIDE
+            few |= sparse and self.directions is None
+            if few:
+                rows = features.indptr, features.indices, features.data
+            else:
+                rewards = self._all_rewards()
+                places = np.tile(np.arange(width, dtype=np.int32), len(rewards))
+                rows = np.arange(len(rewards) + 1) * width, places, rewards.ravel()
+            self._table = rows, k if few else width, few
+        return self._table
+
+    def _by_values(self, policy: Policy) -> Floats:
+        mdp, rewards = self.mdp, self._all_rewards()
+        if mdp.features_per_pair and policy.pairs is not None:
+            rewards = rewards[policy.pairs]
+        elif mdp.features_per_pair:
+            each = policy.probabilities[:, None] * rewards
+            rewards = np.add.reduceat(each, mdp.dynamics.offsets[:-1], axis=0)
+        system, factors = self._factors(policy)
+        values = factors.solve(rewards)
+        off = rewards - system @ values
+        if float(np.abs(off).max()) > 1e-14 * float(np.abs(values).max()):
+            values += factors.solve(off)
+        first = mdp.start[self.states, None] * values[self.states]
+        return np.add.reduceat(first, self.bounds[:-1], axis=0)
+
+    def _by_visits(self, policy: Policy) -> Floats:
+        mdp = self.mdp
+        out = np.empty((self.count, mdp.n_features))
+        for g in range(self.count):
+            start = np.zeros(mdp.n_states)
+            mine = self.states[self.bounds[g] : self.bounds[g + 1]]
+            start[mine] = mdp.start[mine]
+            y = state_occupancy(mdp, policy, start)
+            if mdp.features_per_pair:
+                y = y[mdp.dynamics.pair_states] * policy.probabilities
+            out[g] = mdp.features.T @ y
+        return self._along(out)
+
+    def _factors(self, policy: Policy) -> tuple[sp.csc_array, Any]:
+        """I − γP_π, and its factors: an M-matrix, so that no pivots are needed."""
+        n = self.mdp.n_states
+        indptr, indices, data = without_flow(*inflow_of(self.mdp, policy))
+        system = sp.csc_array((data, indices, indptr), shape=(n, n))
+        factors = splu(
+            system,
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+        return system, factors
+
+    def _all_rewards(self) -> Floats:
+        """⟨d_i, φ⟩ for each row of the features, [S, n] or [P, n]."""
+        if self._rewards is None:
+            features: Any = self.mdp.features
+            if self.directions is not None:
+                features = features @ self.directions
+            dense = features if isinstance(features, np.ndarray) else features.toarray()
+            self._rewards = np.ascontiguousarray(dense)
+        return self._rewards
+
+    def _along(self, expectations: Floats) -> Floats:
+        if self.directions is None:
+            return expectations
+        out = np.empty((self.count, self.directions.shape[1]))
+        product(expectations, self.directions, out)
+        return out
+
+
+def block_count(mdp: MDP, rank: int) -> int:
+    """More blocks mean fewer MDP solves and a larger master problem; found by measuring."""
+    layout = mdp.dynamics.layout
+    if isinstance(layout, Table) and layout.own == 1.0:
+        if mdp.n_states > 100_000:
+            return 400
+        return 16 if rank <= 24 and mdp.n_states <= 1000 else 64
+    if mdp.n_states > DIRECT_LIMIT:
+        return 16
+    return 64 if mdp.n_states <= 4096 else 256
+
+
+def _even_bounds(masses: Floats, count: int) -> Ints:
+    """Where to cut so that the parts, none of them empty, have about the same mass."""
+    if count >= len(masses):
+        return np.arange(len(masses) + 1)
+    marks = np.cumsum(masses) * (count / masses.sum())
+    cuts = np.searchsorted(marks, np.arange(1, count) - 1e-9) + 1
+    return np.unique(np.concatenate([[0], cuts, [len(masses)]]))
+
+
+def _in_order(mdp: MDP) -> NDArray[np.uint32]:
+    """The start states, those with the same feature together: blocks that differ make better cuts.
+
+    States that are numbered one after the other are taken to be near each other anyway.
+    """
+    states = np.flatnonzero(mdp.start > 0.0).astype(np.uint32)
+    features: Any = mdp.features
+    dense = isinstance(features, np.ndarray)
+    if dense or mdp.features_per_pair or features.nnz > mdp.n_states:
+        return states
+    first = np.full(mdp.n_states, -1, dtype=np.int64)
+    some = np.diff(features.indptr) > 0
+    first[some] = features.indices[features.indptr[:-1][some]]
+    return states[np.argsort(first[states], kind="stable")]

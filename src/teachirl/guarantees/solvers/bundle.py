@@ -1,0 +1,419 @@
+"""The exact worst case by a multi-cut proximal bundle method: many MDP solves, all of them small.
+
+With the demonstrated μ_T, the worst that a learner with worldview A can do is
+
+    g = min ⟨w, μ⟩  over  μ ∈ M with ‖A(μ − μ_T)‖ ≤ ε
+      = max over θ of  D(θ) = ⟨θ, Bμ_T⟩ − ε‖θ_A‖ + min_{μ ∈ M} ⟨w − Bᵀθ, μ⟩,
+
+with B an orthonormal basis of A's rows and θ_A the shortest with Aᵀθ_A = Bᵀθ. Each θ costs one MDP
+solve and gives a lower bound. The plan is optimal from every start state, so it gives a column
+(B(μ_g − μ_T,g), ⟨w, μ_g − μ_T,g⟩) for each of G blocks of start states (`blocks`): these make a
+model of D that is exact there in each of G terms. The next θ maximises it less a quadratic that
+keeps it near the best θ so far (`master`). Once the model promises little more, raising t until
+r = 0 makes its λ a mixture of the plans that matches μ_T: the witness, whose reward is the upper
+bound. The ball of radius ε is one more block, whose columns cost nothing.
+
+The bounds in between steer; what is returned is proved at the end, as in `programs`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...arrays import Floats, frozen
+from ...errors import require
+from ...mdp import clock
+from ...mdp.model import MDP
+from ...mdp.occupancy import RELATIVE_ERROR, expectation_error, policy_from_occupancy
+from ...mdp.occupancy import occupancy as occupancy_of
+from ...mdp.planning import Plan, optimal_policy
+from ...mdp.policy import Policy, check_policy
+from ...precision import FINEST, up
+from ...views.worldview import Worldview
+from ..bounds import (
+    WorstCaseBounds,
+    WorstCaseStatus,
+    check_limits,
+    checked_case,
+    lower_bound,
+    matching_room,
+    mirrored,
+)
+from .blocks import Blocks, block_count
+from .master import Master
+
+# A mixture matches if ‖r‖ is at most this share of the largest ‖μ‖, max‖φ‖/(1 − γ).
+MATCHED = 1e-12
+# Directions in which even this share of the ball holds all of M are left out: they bind nothing.
+LOOSE = 1e-5
+SERIOUS = 0.1  # the share of the promised gain that makes a step
+BALLS = 50  # columns of the ball between two MDP solves, at most
+IDLE = 10  # steps in a row that promise nothing and bring nothing: rounding, time to stop
+
+
+def worst_case_by_bundle(
+    mdp: MDP,
+    view: Worldview,
+    weights: ArrayLike,
+    expectations: ArrayLike,
+    mismatch: float = 0.0,
+    *,
+    policy: Policy | None = None,
+    maximise: bool = False,
+    tolerance: float = 1e-6,
+    max_solves: int = 2000,
+    max_seconds: float = math.inf,
+    blocks: int | None = None,
+) -> WorstCaseBounds:
+    """The least reward ⟨weights, μ⟩ of all policies that match the demonstration in her view.
+
+    Parameters
+    ----------
+    weights : array [k]
+    expectations : array [k], μ_T, what is demonstrated; it need not be that of a policy
+    mismatch : ε, how far ‖A(μ − μ_T)‖ may be from 0
+    policy : the demonstrated policy, if μ_T is one's. A mixture that matches is then always known
+    maximise : the most instead of the least
+    tolerance : how far apart the bounds may be, as a fraction of max R − min R
+    max_solves : stop once this many MDPs are solved, the first three and the last one, which proves
+        the lower bound, aside; the bounds are valid whenever it stops
+    max_seconds : stop after the first MDP solve that ends later; an interrupt stops it likewise
+    blocks : G; chosen by default
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> from teachirl.guarantees.solvers.bundle import worst_case_by_bundle
+    >>> from teachirl.views.worldview import Worldview
+    >>> mdp = ti.worlds.chain(5)
+    >>> right = ti.Policy.deterministic(mdp, [1, 1, 1, 1, 0])
+    >>> view, mu = Worldview.select(mdp, ["cell 3"]), ti.feature_expectations(mdp, right)
+    >>> found = worst_case_by_bundle(mdp, view, [-2, -1, 0, 1, 2], mu, policy=right)
+    >>> round(found.lower, 4), round(found.upper, 4), found.status
+    (-12.4086, -12.4086, OPTIMAL)
+    """
+    w, target = checked_case(mdp, view, weights, expectations, mismatch)
+    check_limits(tolerance, max_seconds)
+    require(max_solves >= 1, f"max_solves must be at least 1, got {max_solves!r}")
+    require(blocks is None or blocks >= 1, f"blocks must be at least 1, got {blocks!r}")
+    if policy is not None:
+        check_policy(mdp, policy)
+    sight = Sight(mdp, view, float(mismatch))
+    count = block_count(mdp, len(sight.basis)) if blocks is None else blocks
+    deadline = clock.seconds() + max_seconds
+    search = Search(mdp, sight, -w if maximise else w, target, policy, tolerance, count)
+    early = WorstCaseStatus.INACCURATE
+    try:
+        search.prepare()
+        search.begin()
+        if search.climb(max_solves, deadline):
+            early = WorstCaseStatus.OUT_OF_BUDGET
+    except (KeyboardInterrupt, SystemError) as stop:
+        # Of an interrupt within a compiled function only the cause says what it was.
+        if not isinstance(stop, KeyboardInterrupt) and not isinstance(
+            stop.__cause__, KeyboardInterrupt
+        ):
+            raise
+        early = WorstCaseStatus.INTERRUPTED
+    found = search.result()
+    if found.status is WorstCaseStatus.INACCURATE:
+        found = replace(found, status=early)
+    return mirrored(found) if maximise else found
+
+
+class Sight:
+    """The worldview in coordinates B in which ‖A(μ − μ_T)‖² = Σ (σ_i z_i)², z = B(μ − μ_T)."""
+
+    def __init__(self, mdp: MDP, view: Worldview, mismatch: float) -> None:
+        self.view, self.mismatch = view, mismatch
+        self.reach = mdp.largest_feature / (1.0 - mdp.discount) or 1.0
+        self.basis = view.basis
+        if mismatch:
+            left, sigma, right = np.linalg.svd(view.matrix @ view.basis.T, full_matrices=False)
+            binds = 2.0 * self.reach * sigma > LOOSE * mismatch
+            self._left, self._sigma = left[:, binds], sigma[binds]
+            self.basis = np.ascontiguousarray(right[binds] @ view.basis)
+
+    def wider(self, direction: Floats) -> Sight:
+        """With one more coordinate, along a unit vector [k] orthogonal to the rest; for ε = 0."""
+        other = object.__new__(Sight)
+        other.view, other.mismatch, other.reach = self.view, 0.0, self.reach
+        other.basis = np.vstack([self.basis, direction])
+        return other
+
+    def theta(self, theta: Floats) -> Floats:
+        """θ_A [ℓ]; at ε = 0 its length does not matter."""
+        if self.mismatch:
+            return np.asarray(self._left @ (theta / self._sigma))
+        return self.view.multipliers(theta)
+
+    def penalty(self, theta: Floats) -> float:
+        """ε‖θ_A‖"""
+        return self.mismatch * float(np.linalg.norm(theta / self._sigma)) if self.mismatch else 0.0
+
+    def edge(self, theta: Floats) -> Floats:
+        """The −z in the ball with the largest ⟨θ, −z⟩ = ε‖θ_A‖, a little inside."""
+        scaled = theta / self._sigma
+        length = float(np.linalg.norm(scaled))
+        if length == 0.0:
+            return np.zeros_like(theta)
+        return np.asarray(self.mismatch * (1.0 - LOOSE**2) * scaled / self._sigma / length)
+
+
+class Search:
+    """The bundle method's state. Rewards are counted from the demonstration's, ⟨w, μ_T⟩."""
+
+    def __init__(
+        self,
+        mdp: MDP,
+        sight: Sight,
+        w: Floats,
+        target: Floats,
+        policy: Policy | None,
+        tolerance: float,
+        blocks: int,
+    ) -> None:
+        self.mdp, self.sight, self.w, self.target = mdp, sight, w, target
+        self.policy, self.tolerance, self.count = policy, tolerance, blocks
+        self.solves = 0
+        self.guess: Floats | None = None
+        # Where w is 0, any unit will do.
+        self.unit = float(np.linalg.norm(w)) or 1.0
+        self.asked = FINEST * self.unit * sight.reach
+        self.highest, self.lowest = math.inf, -math.inf
+        self.lower, self.upper = -math.inf, math.inf
+        self.theta = np.zeros(len(sight.basis))
+        self.policies: dict[int, Policy] = {}
+        self.mixture: dict[int, Floats] | None = None
+
+    def prepare(self) -> None:
+        """The best policy and the worst, and the first columns."""
+        sight, w, target, policy = self.sight, self.w, self.target, self.policy
+        best = self._plan(-w, 1e-6)
+        self.guess = None
+        worst = self._plan(w, 1e-6)
+        self.highest, self.lowest = best.upper, -worst.upper
+        self.asked = max(self.tolerance * (best.lower + worst.lower), self.asked)
+        size = len(sight.basis)
+        self.blocks = self._blocks()
+        self.owners: NDArray[np.int64] = np.arange(self.blocks.count, dtype=np.int64)
+        self.master = Master(size, self.blocks.count + (1 if sight.mismatch else 0))
+        shown = np.concatenate([sight.basis @ target, [w @ target]])
+        self.shown, self.earned = shown[:-1], float(shown[-1])
+        self.origin = self.blocks.masses[:, None] * shown
+        if policy is not None:
+            self.origin = self._columns(policy)
+            self._put(policy, np.zeros_like(self.origin))
+            self.upper, self.mixture = 0.0, {0: np.ones(self.blocks.count)}
+        if sight.mismatch:
+            self._put_ball(np.zeros(size))
+        self._note(self.theta, self.lowest - self.earned)
+        self._put(worst.policy)
+        if policy is None:
+            self._put(best.policy)
+
+    def begin(self) -> None:
+        """The first θ, that of the width certificate, and the t that goes with it."""
+        self.centre = self.sight.basis @ self.w
+        self.at_centre, first = self._look(self.centre)
+        distance = float(np.linalg.norm(first[:, :-1].sum(axis=0)))
+        self.t = 4.0 * self.unit / max(distance, 1e-3 * self.sight.reach)
+
+    @property
+    def matchable(self) -> bool:
+        """Whether the lower bound is one that a policy can have."""
+        return self.lower <= self.highest - self.earned
+
+    def climb(self, max_solves: int, deadline: float) -> bool:
+        """Search until the bounds are close or nothing is to gain; whether it ran out of budget."""
+        master, promised, failures, idle = self.master, 0.0, 0, 0
+        while self.matchable:
+            if self.solves >= max_solves or clock.seconds() > deadline:
+                self._match(self.t)
+                return True
+            model = self._maximise(self.centre, self.t, 0.02 * max(self.asked, promised))
+            promised = model - self.at_centre
+            if promised <= 0.4 * self.asked:
+                known = self.upper, self.lower
+                if self._match(self.t):
+                    return False
+                if self.upper == math.inf:  # what there is cannot match yet: let theta go further
+                    self.t *= 10.0
+                    self._maximise(self.centre, self.t, 0.02 * self.asked)
+            theta = master.theta.copy()
+            value, _ = self._look(theta)
+            gain = value - self.at_centre
+            if promised <= 0.4 * self.asked:
+                idle = idle + 1 if (self.upper, self.lower) == known else 0
+                if idle == IDLE:
+                    return False
+            # Where the parabola through both values, with the model's slope, has its top.
+            top = 0.5 * self.t * promised / (promised - gain) if gain < promised else 10.0 * self.t
+            if gain >= SERIOUS * promised:
+                self.centre, self.at_centre, failures = theta, value, 0
+                if gain > 0.5 * promised:
+                    self.t = min(top, 10.0 * self.t)
+            else:
+                failures += 1
+                if failures == 3:
+                    self.t, failures = max(min(top, self.t), 0.1 * self.t), 0
+        self._match(self.t)
+        return False
+
+    def result(self) -> WorstCaseBounds:
+        mdp, sight, w = self.mdp, self.sight, self.w
+        theta = sight.theta(self.theta)
+        lower = self._proved(theta)
+        x = self._occupancy()
+        if x is None:
+            upper, matched, witness = math.inf, math.inf, None
+        else:
+            witness = policy_from_occupancy(mdp, x)
+            x, mu = _checked_visits(mdp, witness, x)
+            matched = float(np.linalg.norm(sight.view.matrix @ (mu - self.target)))
+            upper = up(float(w @ mu) + expectation_error(mdp, w))
+            size = float(np.linalg.norm(sight.view.matrix * mdp.largest_entries))
+            if matched > sight.mismatch + matching_room(mdp) * size / (1.0 - mdp.discount):
+                upper, matched, witness, x = math.inf, math.inf, None, None
+        status = WorstCaseStatus.INACCURATE
+        if upper - lower > self.asked:
+            # Where rows differ much in length, what steered the search may be far from what it
+            # proves; then the θ of the width certificate may prove more.
+            other = sight.view.multipliers(sight.view.basis @ w)
+            proved = self._proved(other)
+            if proved > lower:
+                theta, lower = other, proved
+        if lower > self.highest:
+            lower = upper = math.inf
+            status = WorstCaseStatus.INFEASIBLE
+        elif upper - lower <= self.asked:
+            status = WorstCaseStatus.OPTIMAL
+        return WorstCaseBounds(
+            # A witness that misses by rounding may earn that much less than any that matches.
+            lower=min(lower, upper),
+            upper=upper,
+            theta=frozen(theta),
+            witness=witness,
+            occupancy=None if x is None else frozen(x),
+            matched=matched,
+            solves=self.solves,
+            status=status,
+        )
+
+    def _blocks(self) -> Blocks:
+        return Blocks(self.mdp, np.vstack([self.sight.basis, self.w]), self.count)
+
+    def _columns(self, policy: Policy) -> Floats:
+        """B and w along what the policy does from each block, [G, r + 1]."""
+        return self.blocks.columns(policy)
+
+    def _proved(self, theta: Floats) -> float:
+        """The certified lower bound of θ_A [ℓ]."""
+        self.solves += 1
+        sight = self.sight
+        return lower_bound(self.mdp, sight.view, self.w, self.target, sight.mismatch, theta)
+
+    def _look(self, theta: Floats) -> tuple[float, Floats]:
+        """D(θ), and the columns that its plan adds."""
+        q = self.w - self.sight.basis.T @ theta
+        # The rewards' range, which planning's tolerance is a fraction of, is at most this.
+        range_ = 2.0 * float(np.linalg.norm(q)) * self.sight.reach
+        plan = self._plan(q, min(max(0.1 * self.asked / range_, 1e-13), 1e-3) if range_ else 1.0)
+        value = -plan.upper + float(theta @ self.shown) - self.sight.penalty(theta) - self.earned
+        self._note(theta, value)
+        return value, self._put(plan.policy)
+
+    def _plan(self, q: Floats, tolerance: float) -> Plan:
+        """A policy that is worst for q."""
+        self.solves += 1
+        plan = optimal_policy(self.mdp, -q, tolerance=tolerance, guess=self.guess)
+        self.guess = plan.values
+        return plan
+
+    def _note(self, theta: Floats, value: float) -> None:
+        if value > self.lower:
+            self.lower, self.theta = value, theta
+
+    def _put(self, policy: Policy, columns: Floats | None = None) -> Floats:
+        """Add the policy's columns, [G, r + 1]."""
+        if columns is None:
+            columns = self._columns(policy) - self.origin
+        number = max(self.policies, default=-1) + 1
+        self.policies[number] = policy
+        self.master.add(columns[:, :-1], columns[:, -1], self.owners, number)
+        if len(self.policies) % 64 == 0:
+            held = self.master.sources() | set(self.mixture or ())
+            self.policies = {i: p for i, p in self.policies.items() if i in held}
+        return columns
+
+    def _put_ball(self, point: Floats) -> None:
+        self.master.add(point[None], np.zeros(1), np.array([self.blocks.count]), -1)
+
+    def _maximise(self, centre: Floats, t: float, enough: float) -> float:
+        """The master's solution; the ball's columns come as they are needed."""
+        model = self.master.solve(centre, t, enough)
+        if not self.sight.mismatch:
+            return model
+        for _ in range(BALLS):
+            theta = self.master.theta
+            edge = self.sight.edge(theta)
+            held = self.master.least(self.blocks.count)
+            if held + float(theta @ edge) <= enough:
+                break
+            self._put_ball(edge)
+            model = self.master.solve(centre, t, enough)
+        return model
+
+    def _match(self, t: float) -> bool:
+        """Multiplier steps until the mixture matches; whether the bounds are then close enough."""
+        limit = MATCHED * self.sight.reach
+        before, slow = math.inf, 0
+        while slow < 4:
+            off = float(np.linalg.norm(self.master.residual))
+            if not off > limit:
+                break
+            slow = slow + 1 if off > 0.5 * before else 0
+            before = off
+            t *= 4.0
+            self._maximise(self.master.theta.copy(), t, 0.02 * self.asked)
+        self._mix(float(np.linalg.norm(self.master.residual)))
+        return self.upper - self.lower <= 0.9 * self.asked
+
+    def _mix(self, off: float) -> None:
+        """Keep the master's mixture if it matches and is the worst so far."""
+        if off > MATCHED * self.sight.reach or self.master.cost >= self.upper:
+            return
+        self._keep()
+
+    def _keep(self) -> None:
+        """Remember the master's mixture, and what it earns."""
+        mixture: dict[int, Floats] = {}
+        for source, block, share in zip(*self.master.shares(), strict=True):
+            if source >= 0:
+                shares = mixture.setdefault(int(source), np.zeros(self.blocks.count))
+                shares[block] = share
+        self.upper, self.mixture = self.master.cost, mixture
+
+    def _occupancy(self) -> Floats | None:
+        """The occupancy [P] of the mixture, or of the demonstrated policy."""
+        if self.mixture is None:
+            return None if self.policy is None else occupancy_of(self.mdp, self.policy)
+        return self.blocks.blend(self.policies, self.mixture)
+
+
+def _checked_visits(mdp: MDP, policy: Policy, x: Floats) -> tuple[Floats, Floats]:
+    """The policy's occupancy and feature expectations, x being its occupancy up to rounding."""
+    dynamics = mdp.dynamics
+    y = np.add.reduceat(x, dynamics.offsets[:-1])
+    off = mdp.start + mdp.discount * (dynamics.transitions.T @ x) - y
+    if float(np.abs(off).sum()) > RELATIVE_ERROR:
+        x = occupancy_of(mdp, policy)
+        y = np.add.reduceat(x, dynamics.offsets[:-1])
+    return x, np.asarray(mdp.features.T @ (x if mdp.features_per_pair else y))
+
+
+__all__ = ["worst_case_by_bundle"]

@@ -1,0 +1,93 @@
+"""Theorem 2 of the paper: can the expert's behaviour look optimal to her?
+
+For w_L proportional to ((A)⁺)ᵀw, an optimal policy looks suboptimal by at most
+
+    diam M · ‖A‖ · ρ/√(1 − ρ²).
+
+w_L need not be the reward that suits the policy best; that is `apparent_optimality`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from ..arrays import Floats, frozen
+from ..demonstrations.demonstration import Demonstration
+from ..mdp.model import MDP
+from ..mdp.occupancy import expectation_error
+from ..mdp.planning import optimal_policy, worst_policy
+from ..precision import ROUNDED_UP, up
+from ..views.teaching_risk import teaching_risk
+from ..views.worldview import Worldview
+from .apparent_optimality import share_of
+from .bounds import combination_error
+
+# A reward of which she sees less than this share is hidden from her: what she sees is rounding.
+HIDDEN = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class LooksOptimal:
+    """Theorem 2: a reward in her features under which the demonstrated policy looks nearly best.
+
+    Attributes
+    ----------
+    weights : array [ℓ], w_L of length 1; zeros if the reward has no part that she can see
+    bound : how far from optimal the theorem lets an optimal policy look; ∞ if ρ = 1
+    suboptimality : how far the demonstrated policy is from optimal under that reward, at most
+    share : the same as a fraction of that reward's range over all policies, at most
+    terms : what the bound is made of, by name
+    assumes : what the bound takes for granted
+    sentence : what that says, in one sentence
+    """
+
+    weights: Floats
+    bound: float
+    suboptimality: float
+    share: float
+    terms: Mapping[str, float]
+    assumes: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def looks_optimal(
+    mdp: MDP, view: Worldview, w: Floats, shown: Demonstration, diameter: float
+) -> LooksOptimal:
+    """Theorem 2 for the weights w [k], with an upper bound on diam M."""
+    mu = shown.expectations
+    risk = teaching_risk(view, w)
+    # √(1 − ρ²), without cancellation.
+    visible = float(np.linalg.norm(view.basis @ w)) / float(np.linalg.norm(w))
+    terms = MappingProxyType(
+        {"risk": risk, "visible": visible, "diameter": diameter, "norm": view.norm}
+    )
+    assumes = "the bound: that the demonstrated policy is optimal; the rest: nothing"
+    if visible <= HIDDEN:
+        sentence = "Nothing of the reward is visible to her: no reward of hers resembles it."
+        zeros = frozen(np.zeros(view.n_rows))
+        return LooksOptimal(zeros, math.inf, math.inf, 1.0, terms, assumes, sentence)
+    weights = view.multipliers(view.basis @ w)
+    weights = weights / float(np.linalg.norm(weights))
+    seen = view.matrix.T @ weights
+    high, low = optimal_policy(mdp, seen), worst_policy(mdp, seen)
+    rounding = expectation_error(mdp, seen)
+    rounding += combination_error(mdp, view, weights, np.zeros_like(w), mu)
+    doubt = rounding + float(np.linalg.norm(seen)) * shown.error
+    off = max(up(high.upper - float(seen @ mu) + doubt * ROUNDED_UP), 0.0)
+    bound = diameter * view.norm * risk / visible * ROUNDED_UP
+    bound = up(bound + rounding + (high.upper - high.lower))
+    share = share_of(off, high, low)
+    sentence = (
+        f"Under the reward of hers that resembles the true one most, the demonstrated policy looks "
+        f"at most {off:.4g} worse than the best, {share:.1%} of that reward's range; Theorem 2 "
+        f"allows an optimal policy {bound:.4g}."
+    )
+    return LooksOptimal(frozen(weights), bound, off, share, terms, assumes, sentence)

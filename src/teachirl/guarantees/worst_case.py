@@ -1,0 +1,259 @@
+"""The polytope M = μ(Π) of feature expectations: its width, and the fibre over a demonstration.
+
+A learner with worldview A who matches a demonstrated μ_T up to ε may have any policy of the fibre
+{μ ∈ M : ‖A(μ − μ_T)‖ ≤ ε}. The worst of them is what a teacher must reckon with, the best is the
+luck there is; either is one linear or cone program. Theorem 1 of the paper knows M's diameter only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import Floats
+from ..demonstrations.demonstration import Demonstration, as_demonstration, feature_diameter
+from ..errors import require
+from ..mdp.kernels import Table, rounding_of
+from ..mdp.model import MDP, check_is_mdp
+from ..mdp.occupancy import expectation_errors, feature_expectations, occupancy
+from ..mdp.planning import optimal_policies, optimal_policy
+from ..mdp.policy import Policy
+from ..precision import (
+    INVISIBLE,
+    ROUNDED_UP,
+    down,
+    first_largest,
+    length_at_least,
+    length_at_most,
+    ranks,
+    sum_error,
+    up,
+)
+from ..views.worldview import Worldview, check_worldview
+from .bounds import WorstCaseBounds, WorstCaseStatus, check_units
+from .solvers.bundle import worst_case_by_bundle
+from .solvers.programs import FORMS, solve_program
+
+Method: TypeAlias = Literal["auto", "bundle", "direct", "lifted", "cone"]
+METHODS: tuple[Method, ...] = ("auto", "bundle", *FORMS)
+
+# Up to this many states a cone program takes seconds at most.
+SMALL = 1000
+# Beyond this many numbers the boxes around M are not computed: 2k MDP solves each.
+BOX_LIMIT = 10_000_000
+
+
+def worst_case(
+    mdp: MDP,
+    view: Worldview,
+    weights: ArrayLike,
+    demonstration: Demonstration | Policy,
+    mismatch: float = 0.0,
+    *,
+    method: Method = "auto",
+    tolerance: float = 1e-6,
+    max_seconds: float = math.inf,
+) -> WorstCaseBounds:
+    """The least reward of all policies that match the demonstration in her view.
+
+    Parameters
+    ----------
+    weights : array [k]
+    demonstration : what she is shown, or the policy that she is shown
+    mismatch : ε, how far ‖A(μ − μ_T)‖ may be from 0, μ_T being what the demonstration says
+    method : ``"bundle"``, or the programs ``"direct"``, ``"lifted"``, ``"cone"``; chosen by default
+    tolerance : how far apart the bounds may be, as a fraction of max R − min R
+    max_seconds : how long to search. Out of time, or interrupted, it returns what it has proved
+
+    Returns
+    -------
+    WorstCaseBounds, with ``lower`` proved and ``upper`` reached by ``witness``
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> view = ti.Worldview.select(mdp, ["cell 3"])
+    >>> weights = [-2, -1, 0, 1, 2]
+    >>> best = ti.optimal_policy(mdp, weights)
+    >>> worst = ti.worst_case(mdp, view, weights, best.policy)
+    >>> print(f"{best.value:.4f}; she may do as badly as {worst.lower:.4f}")
+    12.4086; she may do as badly as -12.4086
+    >>> worst.witness.actions  # left, left, and for ever between the first two cells
+    array([1, 0, 0, 0, 0])
+    """
+    shown = as_demonstration(mdp, demonstration)
+    limits = _Limits(method, tolerance, max_seconds)
+    return _extreme(mdp, view, weights, shown, mismatch, limits, maximise=False)
+
+
+def best_case(
+    mdp: MDP,
+    view: Worldview,
+    weights: ArrayLike,
+    demonstration: Demonstration | Policy,
+    mismatch: float = 0.0,
+    *,
+    method: Method = "auto",
+    tolerance: float = 1e-6,
+    max_seconds: float = math.inf,
+) -> WorstCaseBounds:
+    """The most that a policy earns which matches the demonstration: as `worst_case`, with luck.
+
+    ``upper`` is proved, ``lower`` is reached by ``witness``.
+    """
+    shown = as_demonstration(mdp, demonstration)
+    limits = _Limits(method, tolerance, max_seconds)
+    return _extreme(mdp, view, weights, shown, mismatch, limits, maximise=True)
+
+
+class _Limits(NamedTuple):
+    method: Method
+    tolerance: float
+    max_seconds: float
+
+
+def _extreme(
+    mdp: MDP,
+    view: Worldview,
+    weights: ArrayLike,
+    shown: Demonstration,
+    mismatch: float,
+    limits: _Limits,
+    *,
+    maximise: bool,
+) -> WorstCaseBounds:
+    method, tolerance, max_seconds = limits
+    require(method in METHODS, f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    require(
+        not mismatch or method not in ("direct", "lifted"),
+        f"method {method!r} matches exactly; with a mismatch use 'bundle' or 'cone'",
+    )
+    check_worldview(view, mdp)
+    # The policy is one that matches only if what is shown is exactly what it does.
+    policy = shown.policy if shown.error == 0.0 else None
+    chosen = _fastest(mdp, view) if method == "auto" else method
+    found: WorstCaseBounds | None = None
+    if chosen == "bundle":
+        found = worst_case_by_bundle(
+            mdp,
+            view,
+            weights,
+            shown.expectations,
+            mismatch,
+            policy=policy,
+            maximise=maximise,
+            tolerance=tolerance,
+            max_seconds=max_seconds,
+        )
+        stuck = found.status is WorstCaseStatus.INACCURATE or (
+            found.status is WorstCaseStatus.OUT_OF_BUDGET and max_seconds == math.inf
+        )
+        if method != "auto" or not stuck or mdp.n_states > SMALL:
+            return found
+        chosen = "cone"  # where rounding stops the one, the other may still get there
+    other = solve_program(
+        mdp,
+        view,
+        weights,
+        shown.expectations,
+        mismatch,
+        form=chosen,
+        occupancy=None if policy is None else occupancy(mdp, policy),
+        maximise=maximise,
+        tolerance=tolerance,
+        max_seconds=max_seconds,
+    )
+    settled = other.status in (WorstCaseStatus.OPTIMAL, WorstCaseStatus.INFEASIBLE)
+    return other if found is None or settled else found
+
+
+def _fastest(mdp: MDP, view: Worldview) -> Literal["bundle", "cone"]:
+    """The bundle, but for few states that move at random, seen in many ways: the cone program.
+
+    The bundle's factorisations and its master problem then cost most. Found by measuring.
+    """
+    layout = mdp.dynamics.layout
+    sure = isinstance(layout, Table) and layout.own == 1.0
+    many = 60 if mdp.discount < 0.95 else 30
+    return "cone" if not sure and mdp.n_states <= SMALL and view.rank >= many else "bundle"
+
+
+@dataclass(frozen=True, eq=False)
+class Diameter:
+    """diam M = max ‖μ − μ′‖, between bounds.
+
+    Attributes
+    ----------
+    lower, upper : floats; `lower` is the distance of the witnesses, `upper` is proved
+    witnesses : two policies that far apart
+    """
+
+    lower: float
+    upper: float
+    witnesses: tuple[Policy, Policy]
+
+
+def diameter(mdp: MDP, *, starts: int = 8) -> Diameter:
+    """How far apart the feature expectations of two policies can be.
+
+    To maximise a convex function is hard, so this is an interval. From below: alternately take the
+    two policies that are farthest apart in a direction, and their difference as the next direction,
+    from `starts` directions. From above: boxes around M, and the diameter of the features.
+
+    >>> import teachirl as ti
+    >>> size = ti.diameter(ti.worlds.chain(5))
+    >>> print(f"between {size.lower:.4f} and {size.upper:.4f}")
+    between 8.2984 and 9.4175
+    """
+    check_is_mdp(mdp)
+    require(starts >= 1, f"starts must be at least 1, got {starts}")
+    check_units(mdp)
+    k, gamma = mdp.n_features, mdp.discount
+    # From one state on the start is the same for all, and so is what it shows of state features.
+    first = 1.0 if mdp.features_per_pair else gamma
+    upper = first * feature_diameter(mdp) / (1.0 - gamma) * ROUNDED_UP
+    # Rows sum to 1 up to rounding, and so policies may differ in how long they live.
+    upper += 2.0 * rounding_of(mdp.dynamics.layout) * mdp.largest_feature / (1.0 - gamma) ** 2
+    boxes = k * mdp.n_states <= BOX_LIMIT
+    axes = np.eye(k)
+    order = np.arange(0, k, max(1, k // starts))
+    if boxes:
+        widths = _widths(mdp, axes)
+        upper = min(upper, length_at_most(widths))
+        order = np.argsort(ranks(widths, INVISIBLE * widths.max(initial=0.0)), kind="stable")
+    found = [_farthest(mdp, axes[start]) for start in order[:starts]]
+    longest = max(each[0] for each in found)
+    lower, witnesses, along = found[first_largest([each[0] for each in found], INVISIBLE * longest)]
+    if boxes and lower > 0.0:
+        aligned = np.linalg.qr(np.column_stack([along, axes]))[0].T[:k]
+        # ‖v‖² is at most Σ⟨u_i, v⟩²/(1 − ‖UUᵀ − I‖): the axes are orthonormal up to rounding only.
+        skew = length_at_most(aligned @ aligned.T - axes) + sum_error(k, float(k))
+        if skew < 0.5:
+            widest = length_at_most(_widths(mdp, aligned))
+            upper = min(upper, up(widest / math.sqrt(1.0 - skew)))
+    doubt = 2.0 * length_at_most(expectation_errors(mdp))
+    return Diameter(max(down(lower - doubt), 0.0), upper, witnesses)
+
+
+def _widths(mdp: MDP, directions: Floats) -> Floats:
+    """Upper bounds [n] on max ⟨u, μ⟩ − min ⟨u, μ⟩ for the directions u [n, k]."""
+    most = optimal_policies(mdp, np.vstack([directions, -directions])).upper
+    return np.maximum(np.nextafter(most[: len(directions)] + most[len(directions) :], np.inf), 0.0)
+
+
+def _farthest(mdp: MDP, direction: Floats) -> tuple[float, tuple[Policy, Policy], Floats]:
+    """Two policies far apart, found from a direction; their distance and difference."""
+    found: tuple[float, tuple[Policy, Policy], Floats] | None = None
+    while True:
+        pair = (optimal_policy(mdp, direction).policy, optimal_policy(mdp, -direction).policy)
+        step = feature_expectations(mdp, pair[0]) - feature_expectations(mdp, pair[1])
+        length = length_at_least(step)
+        if found is not None and length <= found[0] * (1.0 + 1e-9):
+            return found
+        direction = step / length if length > 0.0 else direction
+        found = (length, pair, direction)

@@ -1,0 +1,1 @@
+"""Markov decision processes with features: the model, policies, occupancies, planning."""

@@ -1,0 +1,240 @@
+"""Linear systems with I − γP and I − γPᵀ: what policies are worth, and where they go."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from ...arrays import Floats
+from .layouts import Layout, compiled, drift, is_a, part, shared
+
+CHAINS = 8  # independent chains of updates in a sweep, to hide the latency of each
+
+
+class Following(NamedTuple):
+    """I − γ P_π for the policy `choice` [S], positions among each state's actions."""
+
+    layout: Layout
+    choice: NDArray[Any]
+    discount: float
+
+
+class Flow(NamedTuple):
+    """I − γ Pᵀ, given the rows of Pᵀ: who flows into a state."""
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    data: Floats
+    discount: float
+
+
+def passed_on(operator, x, s):
+    """Entry s of γPx, the operator being I − γP."""
+
+
+@overload(passed_on)
+def _passed_on(operator, x, s):
+    if is_a(operator, Following):
+        return lambda operator, x, s: (
+            operator.discount * drift(operator.layout, x, s, operator.choice[s])
+        )
+
+    def flow(operator, x, s):
+        inflow = 0.0
+        for j in range(operator.indptr[s], operator.indptr[s + np.uint64(1)]):
+            inflow += operator.data[j] * x[operator.indices[j]]
+        return operator.discount * inflow
+
+    return flow
+
+
+@part
+def copy(source, target):
+    """target[:] ← source, without the code that would tell of shapes that differ."""
+    for i in range(np.uint64(0), np.uint64(target.size)):
+        target[i] = source[i]
+
+
+@part
+def dot(a, b):
+    """⟨a, b⟩, in an order that does not depend on BLAS or on how many threads it would take."""
+    n = np.uint64(a.size)
+    sums = np.zeros(8)
+    whole = n - n % np.uint64(8)
+    for i in range(np.uint64(0), whole, np.uint64(8)):
+        for lane in range(np.uint64(0), np.uint64(8)):
+            sums[lane] += a[i + lane] * b[i + lane]
+    for i in range(whole, n):
+        sums[0] += a[i] * b[i]
+    return sums.sum()
+
+
+@part
+def apply(operator, x, out):
+    """out ← operator · x"""
+    for s in range(np.uint64(0), np.uint64(x.size)):
+        out[s] = x[s] - passed_on(operator, x, s)
+
+
+@part
+def relax(operator, b, x):
+    """x ← what a forward and a backward Gauss–Seidel sweep make of operator · x = b, from x = 0."""
+    n, chains, one, zero = np.uint64(x.size), np.uint64(CHAINS), np.uint64(1), np.uint64(0)
+    length = n // chains
+    x[:] = 0.0
+    for i in range(zero, length):
+        for chain in range(zero, chains):
+            s = chain * length + i
+            x[s] = b[s] + passed_on(operator, x, s)
+    for s in range(chains * length, n):
+        x[s] = b[s] + passed_on(operator, x, s)
+    for i in range(zero, n - chains * length):
+        s = n - one - i
+        x[s] = b[s] + passed_on(operator, x, s)
+    for j in range(zero, length):
+        i = length - one - j
+        for chain in range(zero, chains):
+            s = chain * length + i
+            x[s] = b[s] + passed_on(operator, x, s)
+
+
+@part
+def bicgstab(operator, x, rest, goal, steps, work):
+    """Improve x towards operator · x = b until ‖b − operator · x‖₁ ≤ goal; `relax` preconditions.
+
+    rest [S] holds b − operator · x and is kept up by recurrence, work is [6, S]. BiCGSTAB may break
+    down or drift: the caller must look at the true residual. Gives back the norm it believes in.
+    """
+    shadow, direction, image, other = work[0], work[1], work[2], work[3]
+    eased, eased_rest = work[4], work[5]
+    n = x.size
+    copy(rest, shadow)
+    copy(rest, direction)
+    rho = dot(rest, shadow)
+    left = np.inf
+    for _ in range(steps):
+        relax(operator, direction, eased)
+        apply(operator, eased, image)
+        down = dot(shadow, image)
+        if down == 0.0 or rho == 0.0:
+            break
+        alpha = rho / down
+        for s in range(n):
+            rest[s] -= alpha * image[s]
+        relax(operator, rest, eased_rest)
+        apply(operator, eased_rest, other)
+        norm = dot(other, other)
+        omega = dot(other, rest) / norm if norm > 0.0 else 0.0
+        left, fresh = 0.0, 0.0
+        for s in range(n):
+            x[s] += alpha * eased[s] + omega * eased_rest[s]
+            rest[s] -= omega * other[s]
+            left += abs(rest[s])
+            fresh += rest[s] * shadow[s]
+        if left <= goal or omega == 0.0 or not np.isfinite(left):
+            break
+        beta = fresh / rho * (alpha / omega)
+        rho = fresh
+        for s in range(n):
+            direction[s] = rest[s] + beta * (direction[s] - omega * image[s])
+    return left
+
+
+@shared
+def push(layout, choice, start, discount):
+    """The visits y [S] of a deterministic policy in deterministic dynamics, in O(S).
+
+    States off the cycles pass on what they have once all who flow into them have done so; what
+    enters a cycle then goes round it for ever, a geometric series.
+    """
+    n = start.size
+    y = start.copy()
+    waiting = np.zeros(n, np.int32)  # how many have yet to flow into a state; −1 once it is done
+    target = np.empty(n, np.int64)
+    for s in range(n):
+        target[s] = layout.successors[s, choice[s]]
+        waiting[target[s]] += 1
+    for root in range(n):
+        s = root
+        while waiting[s] == 0:
+            waiting[s] = -1
+            y[target[s]] += discount * y[s]
+            waiting[target[s]] -= 1
+            if target[s] > root:  # its turn comes
+                break
+            s = target[s]
+    for root in range(n):
+        if waiting[root] < 0:
+            continue
+        # Only cycles are left. Horner's rule discounts what each state holds by its way to root.
+        arriving, length = 0.0, 1
+        s = target[root]
+        while s != root:
+            arriving = (arriving + y[s]) * discount
+            length += 1
+            s = target[s]
+        y[root] = (y[root] + arriving) / -np.expm1(length * np.log(discount))
+        waiting[root] = -1
+        s = root
+        while target[s] != root:
+            y[target[s]] += discount * y[s]
+            s = target[s]
+            waiting[s] = -1
+    return y
+
+
+@part
+def rest_of_flow(operator, start, y, rest):
+    """rest ← start − operator · y; gives back its 1-norm."""
+    apply(operator, y, rest)
+    for s in range(start.size):
+        rest[s] = start[s] - rest[s]
+    return np.abs(rest).sum()
+
+
+@compiled
+def solve_flow(operator, start, error):
+    """y with operator · y = start by BiCGSTAB, restarted from the true residual while that helps.
+
+    Gives back y and the 1-norm of its true residual, which the caller compares with `error`.
+    """
+    n = start.size
+    y = start / (1.0 - operator.discount)
+    rest, work = np.empty(n), np.empty((6, n))
+    left = rest_of_flow(operator, start, y, rest)
+    while left > error:
+        kept, before = y.copy(), left
+        bicgstab(operator, y, rest, 0.5 * error, 2000, work)
+        left = rest_of_flow(operator, start, y, rest)
+        if not left < 0.5 * before:
+            if not left < before:
+                y, left = kept, before
+            break
+    return y, left
+
+
+@compiled
+def sweep_flow(operator, start, y, error):
+    """Gauss–Seidel on y = start + γ Pᵀy: slow and certain, the error's 1-norm contracts by γ."""
+    n, gamma = start.size, operator.discount
+    rest = np.empty(n)
+    least, stalled = np.inf, 0
+    for _ in range(int(np.log(error * (1.0 - gamma)) / np.log(gamma)) + 1):
+        for i in range(2 * n):
+            s = i if i < n else 2 * n - 1 - i
+            inflow, own = start[s], 0.0
+            for j in range(operator.indptr[s], operator.indptr[s + 1]):
+                if operator.indices[j] == s:
+                    own = operator.data[j]
+                else:
+                    inflow += gamma * operator.data[j] * y[operator.indices[j]]
+            y[s] = inflow / (1.0 - gamma * own)
+        left = rest_of_flow(operator, start, y, rest)
+        stalled = stalled + 1 if left > 0.999 * least else 0
+        least = min(least, left)
+        if left <= error or stalled == 20:
+            break
+    return y

@@ -1,0 +1,441 @@
+"""Finite Markov decision processes, stored as state-action pairs.
+
+States s = 0 … S−1 may have different actions. The pairs (s, a) are numbered 0 … P−1, sorted by
+state and then by action; the pairs of state s are offsets[s] … offsets[s+1]−1. Transitions are one
+sparse row T(· | s, a) a pair. The reward is not part of the MDP: it is ⟨w, φ⟩ for weights w given
+to whoever plans; the return of a policy is E Σ γᵗ ⟨w, φ(s_t, a_t)⟩ over t = 0, 1, 2, … for ever.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import breadth_first_order
+
+from ..arrays import (
+    Floats,
+    Ints,
+    Names,
+    as_floats,
+    at,
+    checked_discount,
+    checked_indices,
+    checked_names,
+    checked_start,
+    frozen,
+    is_sparse_sequence,
+    some,
+)
+from ..errors import InvalidInputError, require
+from .building import checked_features, checked_transitions
+from .kernels import Layout, layout_of
+
+
+@dataclass(frozen=True, eq=False)
+class Dynamics:
+    """How the world moves, whatever is seen or wanted in it: shared by all views of one MDP.
+
+    Made by `MDP.from_arrays` and `MDP.from_pairs`, which check it; all arrays are read-only.
+
+    Attributes
+    ----------
+    offsets : int array [S + 1], the pairs of state s are ``offsets[s]:offsets[s + 1]``
+    actions : int array [P], which action each pair takes
+    transitions : sparse array [P, S], rows sum to 1
+    start : array [S], the distribution of the first state
+    discount : float in (0, 1)
+    n_actions : int, how many actions there are in all; a state may have fewer
+    """
+
+    offsets: Ints
+    actions: Ints
+    n_actions: int
+    transitions: sp.csr_array
+    start: Floats
+    discount: float
+    state_names: Names | None = None
+    action_names: Names | None = None
+
+    @property
+    def n_states(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.actions)
+
+    @cached_property
+    def pair_states(self) -> NDArray[np.int32]:
+        """int array [P], the state that each pair belongs to."""
+        counts = np.diff(self.offsets)
+        return frozen(np.repeat(np.arange(self.n_states, dtype=np.int32), counts))
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The same transitions, in the most compact form that the planning kernels understand."""
+        return layout_of(self)
+
+    @cached_property
+    def reachable(self) -> Ints:
+        """int array, the states that some policy visits, in order."""
+        n, rows, starts = self.n_states, self.transitions, np.flatnonzero(self.start > 0.0)
+        if len(starts) == n:
+            return frozen(starts)
+        # The pairs of a state are neighbours, so their successors together are the state's. One
+        # more state leads to where it all starts.
+        ends = np.append(rows.indptr[self.offsets], rows.nnz + len(starts))
+        targets = np.concatenate([rows.indices, starts])
+        graph = sp.csr_array(
+            (np.ones(len(targets), dtype=np.int8), targets, ends), shape=(n + 1, n + 1)
+        )
+        order = breadth_first_order(graph, n, return_predecessors=False)
+        return frozen(np.sort(order[order < n]).astype(np.int64))
+
+    def state_name(self, state: int) -> str:
+        return self.state_names[state] if self.state_names else str(state)
+
+    def action_name(self, action: int) -> str:
+        return self.action_names[action] if self.action_names else str(action)
+
+    def pair_of(self, state: int, action: int) -> int:
+        """The number of the pair (state, action)."""
+        require(
+            0 <= state < self.n_states, f"state must lie in 0 … {self.n_states - 1}, got {state}"
+        )
+        require(
+            0 <= action < self.n_actions,
+            f"action must lie in 0 … {self.n_actions - 1}, got {action}",
+        )
+        first, last = self.offsets[state], self.offsets[state + 1]
+        found = np.flatnonzero(self.actions[first:last] == action)
+        require(
+            len(found) == 1,
+            f"action {self.action_name(action)} does not exist in state {self.state_name(state)}",
+        )
+        return int(first + found[0])
+
+
+@dataclass(frozen=True, eq=False)
+class MDP:
+    """A finite MDP: dynamics, and the features φ that rewards are linear in.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    features : array or sparse array, [S, k] per state or [P, k] per pair
+    feature_names : k names; ``None`` numbers them
+    """
+
+    dynamics: Dynamics
+    features: Floats | sp.csr_array
+    feature_names: Names | None = None
+
+    def __post_init__(self) -> None:
+        features = checked_features(self.features, self.dynamics)
+        names = checked_names("feature_names", self.feature_names, features.shape[1])
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "feature_names", names)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        transitions: ArrayLike | Sequence[sp.sparray | sp.spmatrix],
+        features: ArrayLike | sp.sparray | sp.spmatrix,
+        *,
+        discount: float,
+        start: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+        state_names: Iterable[str] | None = None,
+        action_names: Iterable[str] | None = None,
+        feature_names: Iterable[str] | None = None,
+    ) -> MDP:
+        """An MDP from one transition matrix an action.
+
+        Parameters
+        ----------
+        transitions : dense array [S, A, S], or A sparse matrices [S, S]
+        features : [S, k] per state, or [S, A, k] or sparse [P, k] per pair
+        discount : γ in (0, 1)
+        start : array [S]; uniform by default
+        available : bool array [S, A], which actions exist where; all by default
+
+        Examples
+        --------
+        >>> import numpy as np, teachirl as ti
+        >>> stay, swap = np.eye(2), np.eye(2)[::-1]
+        >>> mdp = ti.MDP.from_arrays(np.stack([stay, swap], axis=1), np.eye(2), discount=0.9)
+        >>> mdp
+        MDP(2 states, 4 state-action pairs, 2 features per state, discount 0.9)
+        """
+        if is_sparse_sequence(transitions):
+            matrices = cast(Sequence[Any], transitions)
+            stacks = [sp.csr_array(matrix) for matrix in matrices]
+            n_actions, n_states = len(stacks), stacks[0].shape[0]
+            for action, matrix in enumerate(stacks):
+                require(
+                    matrix.shape == (n_states, n_states),
+                    f"transitions[{action}] must have shape ({n_states}, {n_states}), "
+                    f"got {matrix.shape}",
+                )
+            by_action = sp.csr_array(sp.vstack(stacks, format="csr"))
+            order = np.arange(n_states * n_actions).reshape(n_actions, n_states).T.ravel()
+            rows = by_action[order]
+        else:
+            dense = as_floats("transitions", transitions)
+            require(
+                dense.ndim == 3 and dense.shape[0] == dense.shape[2] and dense.size > 0,
+                f"transitions must have shape [S, A, S], state, action, next state, got "
+                f"{dense.shape}; of one matrix an action, np.stack(matrices, axis=1) makes that",
+            )
+            n_states, n_actions = dense.shape[:2]
+            rows = sp.csr_array(dense.reshape(n_states * n_actions, n_states))
+        states = np.repeat(np.arange(n_states), n_actions)
+        actions = np.tile(np.arange(n_actions), n_states)
+        keep = None
+        if available is not None:
+            mask = np.asarray(available)
+            require(
+                mask.shape == (n_states, n_actions) and mask.dtype == bool,
+                f"available must be a bool array of shape ({n_states}, {n_actions}), "
+                f"got {mask.dtype} {mask.shape}",
+            )
+            keep = np.flatnonzero(mask)
+            states, actions, rows = states[keep], actions[keep], rows[keep]
+        if not sp.issparse(features):
+            phi = as_floats("features", features)
+            if phi.ndim == 3:
+                require(
+                    phi.shape[:2] == (n_states, n_actions),
+                    f"features must have shape ({n_states}, {n_actions}, k), got {phi.shape}",
+                )
+                flat = phi.reshape(n_states * n_actions, -1)
+                features = flat if keep is None else flat[keep]
+        return cls.from_pairs(
+            states,
+            actions,
+            rows,
+            features,
+            discount=discount,
+            start=start,
+            n_states=n_states,
+            n_actions=n_actions,
+            state_names=state_names,
+            action_names=action_names,
+            feature_names=feature_names,
+        )
+
+    @classmethod
+    def from_pairs(
+        cls,
+        states: ArrayLike,
+        actions: ArrayLike,
+        transitions: ArrayLike | sp.sparray | sp.spmatrix,
+        features: ArrayLike | sp.sparray | sp.spmatrix,
+        *,
+        discount: float,
+        start: ArrayLike | None = None,
+        n_states: int | None = None,
+        n_actions: int | None = None,
+        state_names: Iterable[str] | None = None,
+        action_names: Iterable[str] | None = None,
+        feature_names: Iterable[str] | None = None,
+    ) -> MDP:
+        """An MDP from its state-action pairs, in any order.
+
+        Parameters
+        ----------
+        states, actions : int arrays [P], what each pair is
+        transitions : array or sparse array [P, S]
+        discount : γ in (0, 1)
+        start : array [S]; uniform by default
+        n_states, n_actions : as many as the transitions have columns, and as are named or used, by
+            default
+        state_names, action_names, feature_names : distinct names; numbers by default
+        features : [S, k] per state, or [P, k] per pair in the order of `states`; if there are as
+            many pairs as states, per state
+        """
+        table: Any = (
+            transitions if sp.issparse(transitions) else as_floats("transitions", transitions)
+        )
+        require(table.ndim == 2, f"transitions must have shape [P, S], got {table.shape}")
+        rows: sp.csr_array = sp.csr_array(table, dtype=float)
+        n_states = rows.shape[1] if n_states is None else n_states
+        pair_states = checked_indices("states", states, n_states)
+        n_pairs = len(pair_states)
+        names = checked_names("action_names", action_names, n_actions)
+        n_actions = len(names) if names else n_actions
+        limit = np.iinfo(np.int32).max if n_actions is None else n_actions
+        pair_actions = checked_indices("actions", actions, limit)
+        require(
+            len(pair_actions) == n_pairs and rows.shape == (n_pairs, n_states),
+            f"states, actions and transitions must agree: got {n_pairs} states, "
+            f"{len(pair_actions)} actions and transitions {rows.shape} for {n_states} states",
+        )
+        if sp.issparse(features):
+            phi: Any = sp.csr_array(features, dtype=float)
+        else:
+            phi = as_floats("features", features)
+        later = pair_states[1:] > pair_states[:-1]
+        if not np.all(later | (pair_states[1:] == pair_states[:-1]) & (np.diff(pair_actions) > 0)):
+            key = pair_states * (int(pair_actions.max(initial=0)) + 1) + pair_actions
+            order = np.argsort(key, kind="stable")
+            twice = np.flatnonzero(key[order][1:] == key[order][:-1])
+            if len(twice):
+                pair = order[twice[0]]
+                require(
+                    False,
+                    f"the pair of state {pair_states[pair]} and action {pair_actions[pair]} "
+                    "is given twice",
+                )
+            if phi.shape[:1] == (n_pairs,) and n_pairs != n_states:
+                phi = phi[order]
+            pair_states, pair_actions, rows = pair_states[order], pair_actions[order], rows[order]
+        counts = np.bincount(pair_states, minlength=n_states)
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        dynamics = Dynamics(
+            offsets=frozen(offsets),
+            actions=frozen(pair_actions),
+            n_actions=int(pair_actions.max(initial=0)) + 1 if n_actions is None else n_actions,
+            transitions=rows,
+            start=checked_start(start, n_states),
+            discount=checked_discount(discount),
+            state_names=checked_names("state_names", state_names, n_states),
+            action_names=names,
+        )
+        without = np.flatnonzero(counts == 0)
+        require(
+            len(without) == 0,
+            "every state needs at least one action: state "
+            f"{dynamics.state_name(without[0]) if len(without) else ''} has none",
+        )
+        object.__setattr__(dynamics, "transitions", checked_transitions(rows, dynamics))
+        return cls(dynamics, phi, feature_names)  # type: ignore[arg-type]  # names are checked there
+
+    def __repr__(self) -> str:
+        per = "pair" if self.features_per_pair else "state"
+        return (
+            f"MDP({self.n_states} states, {self.n_pairs} state-action pairs, "
+            f"{self.n_features} features per {per}, discount {self.discount:g})"
+        )
+
+    @property
+    def n_states(self) -> int:
+        return self.dynamics.n_states
+
+    @property
+    def n_pairs(self) -> int:
+        return self.dynamics.n_pairs
+
+    @property
+    def n_actions(self) -> int:
+        return self.dynamics.n_actions
+
+    @property
+    def n_features(self) -> int:
+        return int(self.features.shape[1])
+
+    @property
+    def discount(self) -> float:
+        return self.dynamics.discount
+
+    @property
+    def start(self) -> Floats:
+        return self.dynamics.start
+
+    @property
+    def features_per_pair(self) -> bool:
+        """Whether a row of the features belongs to a pair, not to a state."""
+        return int(self.features.shape[0]) != self.n_states
+
+    @cached_property
+    def largest_feature(self) -> float:
+        """max ‖φ‖ over all states or pairs."""
+        phi: Any = self.features
+        scale = float(abs(phi).max()) if phi.size else 0.0
+        if scale == 0.0:
+            return 0.0
+        scaled = phi / scale  # so that no square under- or overflows
+        squares = scaled**2 if isinstance(scaled, np.ndarray) else scaled.power(2)
+        return scale * math.sqrt(float(squares.sum(axis=1).max()))
+
+    @cached_property
+    def largest_entries(self) -> Floats:
+        """max |φ_j| of each feature, array [k]."""
+        sizes: Any = abs(self.features)
+        largest = sizes.max(axis=0)
+        dense = largest if isinstance(largest, np.ndarray) else largest.toarray().ravel()
+        return frozen(np.asarray(dense, dtype=float))
+
+    def feature_name(self, feature: int) -> str:
+        return self.feature_names[feature] if self.feature_names else str(feature)
+
+    def feature_index(self, name: str) -> int:
+        """The number of the feature called `name`."""
+        names = self.feature_names or tuple(map(str, range(self.n_features)))
+        require(name in names, f"there is no feature {name!r}; there are: {some(names)}")
+        return names.index(name)
+
+    def rewards(self, weights: ArrayLike) -> Floats:
+        """⟨w, φ⟩ for each row of the features.
+
+        Parameters
+        ----------
+        weights : array [k], or [m, k] for many rewards at once
+
+        Returns
+        -------
+        array [S] (or [P] for features per pair), or [m, S] (or [m, P])
+        """
+        return self.earned(self.checked_weights(weights))
+
+    def earned(self, w: Floats) -> Floats:
+        """`rewards` of weights that are checked already."""
+        if w.ndim == 1:
+            return np.asarray(self.features @ w)
+        return np.ascontiguousarray((self.features @ w.T).T)
+
+    def checked_weights(self, weights: ArrayLike) -> Floats:
+        """`weights` as a float array, [k] or [m, k], or an error that says why not."""
+        w = as_floats("weights", weights)
+        if w.ndim not in (1, 2) or w.shape[-1] != self.n_features:
+            raise InvalidInputError(
+                f"weights must have shape ({self.n_features},), one a feature, got {w.shape}"
+            )
+        finite = np.isfinite(w)
+        if not finite.all():
+            raise InvalidInputError(f"weights must be finite, got {at(w, np.argwhere(~finite))}")
+        return w
+
+    def with_features(
+        self, features: ArrayLike | sp.sparray, feature_names: Iterable[str] | None = None
+    ) -> MDP:
+        """The same dynamics seen through other features, [S, k] or [P, k]."""
+        return MDP(self.dynamics, features, feature_names)  # type: ignore[arg-type]  # checked there
+
+    def save(self, path: str | Path) -> None:
+        """Write a compressed ``.npz`` that holds no pickle; an existing file is replaced whole."""
+        from .npz_files import save_mdp  # storage makes MDPs, so it stands below this module
+
+        save_mdp(self, Path(path))
+
+    @staticmethod
+    def load(path: str | Path, *, max_bytes: int = 4 << 30) -> MDP:
+        """Read what `save` wrote, refusing to hold more than `max_bytes` of arrays."""
+        from .npz_files import load_mdp
+
+        return load_mdp(Path(path), max_bytes=max_bytes)
+
+
+def check_is_mdp(mdp: object) -> None:
+    """Refuse what is no MDP, such as a world that has one."""
+    if not isinstance(mdp, MDP):
+        inside = "; pass its .mdp" if isinstance(getattr(mdp, "mdp", None), MDP) else ""
+        require(False, f"mdp must be an MDP, got {type(mdp).__name__}{inside}")

@@ -1,0 +1,190 @@
+"""From a policy to its occupancy and its feature expectations, and back.
+
+The occupancy of policy π is x(s, a) = E Σ γᵗ 1[s_t = s, a_t = a], the discounted number of visits.
+With y(s) = Σ_a x(s, a), y solves (I − γ P_πᵀ) y = start and sums to 1/(1 − γ). Feature expectations
+are μ(π) = Φᵀx, and π(a | s) = x(s, a)/y(s) recovers the policy wherever it goes.
+
+For any ŷ with residual d = start − (I − γ P_πᵀ) ŷ, ‖ŷ − y‖₁ ≤ ‖d‖₁/(1 − γ): ‖d‖₁ bounds the error
+relative to ‖y‖₁, and what iterations find is accepted by it. A walk along the one successor of each
+state rounds once a state and needs no such check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.sparse.linalg import splu
+
+from ..arrays import ROW_SUM_TOLERANCE, Floats, as_floats, at, frozen
+from ..errors import require
+from ..precision import EPS, RESIDUAL
+from . import kernels
+from .kernels import Table
+from .kernels.chains import conditional, inflow
+from .model import MDP
+from .policy import Policy, check_policy
+
+# What ‖d‖₁ may be; rounding alone leaves a few eps/(1 − γ), so that no more is asked for than that.
+RELATIVE_ERROR = 1e-12
+# Above this many states a factorisation may fill the memory, and iterations do the work alone.
+DIRECT_LIMIT = 50_000
+
+
+def occupancy(mdp: MDP, policy: Policy) -> Floats:
+    """How often the policy is at each pair, discounted: array [P] that sums to 1/(1 − γ).
+
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> x = ti.occupancy(mdp, ti.Policy.uniform(mdp))
+    >>> x.shape, float(round(x.sum(), 9))
+    ((8,), 10.0)
+    """
+    visits = state_occupancy(mdp, policy)
+    if policy.pairs is not None:
+        x = np.zeros(mdp.n_pairs)
+        x[policy.pairs] = visits
+        return x
+    return visits[mdp.dynamics.pair_states] * policy.probabilities
+
+
+def state_occupancy(mdp: MDP, policy: Policy, start: Floats | None = None) -> Floats:
+    """How often the policy is in each state, discounted: array [S].
+
+    `start` [S] replaces the MDP's distribution of the first state; it need not sum to 1.
+    """
+    check_policy(mdp, policy)
+    layout, first = mdp.dynamics.layout, mdp.start if start is None else frozen(start.view())
+    if policy.pairs is not None and isinstance(layout, Table) and layout.own == 1.0:
+        choice = policy.pairs - mdp.dynamics.offsets[:-1]
+        return np.asarray(kernels.push(layout, choice, first, mdp.discount))
+    return _solve_flow(inflow_of(mdp, policy), first)
+
+
+def inflow_of(mdp: MDP, policy: Policy) -> kernels.Flow:
+    """I − γ P_πᵀ, by the rows of P_πᵀ."""
+    dynamics, rows = mdp.dynamics, mdp.dynamics.transitions
+    indptr, indices, data = inflow(
+        dynamics.offsets, policy.probabilities, rows.indptr, rows.indices, rows.data
+    )
+    return kernels.Flow(indptr, indices, data, mdp.discount)
+
+
+def policy_transitions(mdp: MDP, policy: Policy) -> sp.csr_array:
+    """P_π, the Markov chain of the policy: sparse array [S, S]."""
+    rows = mdp.dynamics.transitions
+    if policy.pairs is not None:
+        return rows[policy.pairs]
+    offsets, probabilities = mdp.dynamics.offsets, policy.probabilities
+    choose = sp.csr_array(
+        (probabilities, np.arange(mdp.n_pairs), offsets), shape=(mdp.n_states, mdp.n_pairs)
+    )
+    return sp.csr_array(choose @ rows)
+
+
+def feature_expectations(mdp: MDP, policy: Policy) -> Floats:
+    """μ(π) = E Σ γᵗ φ(s_t, a_t): array [k].
+
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> ti.feature_expectations(mdp, ti.Policy.uniform(mdp)).round(4)
+    array([1.3132, 2.4737, 2.4263, 2.4737, 1.3132])
+    """
+    visits = occupancy(mdp, policy) if mdp.features_per_pair else state_occupancy(mdp, policy)
+    return np.asarray(mdp.features.T @ visits)
+
+
+def expectations_of(mdp: MDP, occupancy: Floats) -> Floats:
+    """Φᵀx, [k], of an occupancy x [P]."""
+    rows = occupancy
+    if not mdp.features_per_pair:
+        rows = np.add.reduceat(occupancy, mdp.dynamics.offsets[:-1])
+    return np.asarray(mdp.features.T @ rows)
+
+
+def expectation_errors(mdp: MDP) -> Floats:
+    """How far the computed feature expectations of a policy may be from its own, array [k]."""
+    visits, products = _relative_errors(mdp)
+    return (visits + products) * mdp.largest_entries / (1.0 - mdp.discount)
+
+
+def expectation_error(mdp: MDP, direction: Floats) -> float:
+    """How far ⟨direction, μ⟩, with the computed μ [k] of a policy, may be from the policy's own."""
+    visits, products = _relative_errors(mdp)
+    most = float(np.abs(mdp.rewards(direction)).max())
+    sizes = float(np.abs(direction) @ mdp.largest_entries)
+    return (visits * most + products * sizes) / (1.0 - mdp.discount)
+
+
+def _relative_errors(mdp: MDP) -> tuple[float, float]:
+    """Of the visits, ‖x̂ − x‖₁ relative to ‖x‖₁ = 1/(1 − γ): the equations' residual, and sums of
+    up to S terms; and of products with the features and a direction."""
+    away, n = 1.0 - mdp.discount, mdp.n_states
+    visits = max(RELATIVE_ERROR, RESIDUAL / away) + (4 * n + 8 / away) * EPS
+    return visits, (n + mdp.n_features + 4) * EPS
+
+
+def policy_from_occupancy(mdp: MDP, occupancy: ArrayLike) -> Policy:
+    """The stationary policy that has this occupancy; uniform in states that are never visited.
+
+    Parameters
+    ----------
+    occupancy : array [P], non-negative, such as a weighted mean of occupancies
+    """
+    x = as_floats("occupancy", occupancy)
+    require(x.shape == (mdp.n_pairs,), f"occupancy must have shape ({mdp.n_pairs},), got {x.shape}")
+    chances = np.empty(mdp.n_pairs)
+    bad = conditional(np.ascontiguousarray(x), mdp.dynamics.offsets, chances)
+    if bad < len(x):
+        require(False, f"occupancy must be non-negative and finite, got {x[bad]} at pair {bad}")
+    return Policy.of_chances(mdp.dynamics, chances)
+
+
+def mixture(mdp: MDP, policies: Sequence[Policy], shares: ArrayLike) -> Policy:
+    """The one stationary policy with the occupancy of: draw a policy by `shares`, then follow it.
+
+    So its feature expectations are the weighted mean of theirs.
+
+    >>> import numpy as np, teachirl as ti
+    >>> mdp = ti.worlds.chain(3)
+    >>> left, right = (ti.Policy.deterministic(mdp, [1, a, 0]) for a in (0, 1))
+    >>> half = ti.mixture(mdp, [left, right], [0.5, 0.5])
+    >>> mean = (ti.feature_expectations(mdp, left) + ti.feature_expectations(mdp, right)) / 2
+    >>> bool(np.allclose(ti.feature_expectations(mdp, half), mean, rtol=1e-12))
+    True
+    """
+    chances = as_floats("shares", shares)
+    require(
+        chances.shape == (len(policies),) and len(policies) > 0,
+        f"shares must have one entry for each of {len(policies)} policies, got {chances.shape}",
+    )
+    bad = np.argwhere(~(chances >= 0.0))
+    require(len(bad) == 0, f"shares must be non-negative, got {at(chances, bad)}")
+    require(
+        abs(chances.sum() - 1.0) <= ROW_SUM_TOLERANCE,
+        f"shares must be a distribution, got a sum of {chances.sum():.12g}",
+    )
+    x = np.zeros(mdp.n_pairs)
+    for share, policy in zip(chances, policies, strict=True):
+        if share > 0.0:
+            x += share * occupancy(mdp, policy)
+    return policy_from_occupancy(mdp, x)
+
+
+def _solve_flow(flow: kernels.Flow, start: Floats) -> Floats:
+    """y ≥ 0 with (I − γ Pᵀ) y = start: BiCGSTAB, then what is certain to work."""
+    n, discount = len(start), flow.discount
+    goal = max(RELATIVE_ERROR, RESIDUAL / (1.0 - discount)) * float(start.sum())
+    y: Floats
+    y, left = kernels.solve_flow(flow, start, goal)
+    if left > goal and n <= DIRECT_LIMIT:
+        rows = sp.csr_array((flow.data, flow.indices, flow.indptr), shape=(n, n))
+        system = sp.csc_array(sp.eye_array(n, format="csc") - discount * rows)
+        factors = splu(system)
+        y = factors.solve(start)
+        y += factors.solve(start - system @ y)
+    elif left > goal:
+        y = kernels.sweep_flow(flow, start, y, goal)
+    return np.maximum(y, 0.0)

@@ -1,0 +1,394 @@
+"""Optimal policies, with bounds that bracket the optimum.
+
+T is the Bellman operator of reward ⟨w, φ⟩. For any v, with l ≤ Tv − v ≤ h (MacQueen 1966),
+
+    Tv + γ l/(1 − γ) ≤ V* ≤ Tv + γ h/(1 − γ),
+
+and the lower bound holds for the policy that attains Tv as well. A policy π that is greedy up to
+ties gets the same bound with T_π in the place of T. To both bounds comes what rounding may have
+done to one reward and one backup, times 1/(1 − γ). So lower ≤ R(policy) ≤ max R ≤ upper.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import Floats, as_floats, at, frozen
+from ..errors import require
+from ..precision import EPS, down, up
+from . import kernels
+from .kernels import LANES, PairReward, Reward, StateReward, Table
+from .model import MDP, check_is_mdp
+from .occupancy import feature_expectations
+from .policy import Policy
+
+# Above so many numbers rewards that look equal are not compared exactly.
+EXACT_LIMIT = 10_000_000
+
+
+class PlanStatus(enum.Enum):
+    """How planning ended; the text says what to do about it."""
+
+    OPTIMAL = "the bounds are as close as asked, or all policies earn the same"
+    ROUNDING = "the bounds are as close as double precision allows; ask for a larger tolerance"
+    OUT_OF_ROUNDS = "stopped early with valid bounds; raise max_rounds"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A policy, and what is known about it and about the best there is.
+
+    Attributes
+    ----------
+    policy : Policy, deterministic; of actions within the tolerance of the best, the first
+    value : float, the middle of the bounds, at most half their distance from R(π)
+    lower, upper : floats with lower ≤ R(π) ≤ max R ≤ upper; for a worst policy, with
+        lower ≤ min R ≤ R(π) ≤ upper
+    values : array [S], the optimal values, as exact as the bounds are close
+    status : PlanStatus
+    rounds : int, sweeping rounds used
+    """
+
+    policy: Policy
+    value: float
+    lower: float
+    upper: float
+    values: Floats
+    status: PlanStatus
+    rounds: int
+
+
+@dataclass(frozen=True, eq=False)
+class Plans(Sequence[Plan]):
+    """Plans for many rewards; a sequence of `Plan`, and the same as arrays.
+
+    Attributes
+    ----------
+    plans : tuple of m `Plan`
+    """
+
+    plans: tuple[Plan, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Plan: ...
+    @overload
+    def __getitem__(self, index: slice) -> Plans: ...
+    def __getitem__(self, index: int | slice) -> Plan | Plans:
+        return Plans(self.plans[index]) if isinstance(index, slice) else self.plans[index]
+
+    def __len__(self) -> int:
+        return len(self.plans)
+
+    def __iter__(self) -> Iterator[Plan]:
+        return iter(self.plans)
+
+    @property
+    def lower(self) -> Floats:
+        """array [m]"""
+        return np.array([plan.lower for plan in self.plans])
+
+    @property
+    def upper(self) -> Floats:
+        """array [m]"""
+        return np.array([plan.upper for plan in self.plans])
+
+    @property
+    def values(self) -> Floats:
+        """array [m, S]"""
+        return np.array([plan.values for plan in self.plans]).reshape(len(self), -1)
+
+
+def optimal_policy(
+    mdp: MDP,
+    weights: ArrayLike,
+    *,
+    tolerance: float = 1e-10,
+    guess: ArrayLike | None = None,
+    max_rounds: int | None = None,
+) -> Plan:
+    """A best policy for the reward ⟨weights, φ⟩, with bounds on the optimum.
+
+    Parameters
+    ----------
+    weights : array [k]
+    tolerance : how far apart the bounds may be, as a fraction of the range that returns could have,
+        (max reward − min reward)/(1 − γ)
+    guess : array [S], values to start from, such as those of a similar reward's plan; any will do
+    max_rounds : stop after that many rounds of sweeps; the bounds are valid all the same. By
+        default as many as are certain to suffice
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> plan = ti.optimal_policy(mdp, [-2, -1, 0, 1, 2])
+    >>> [mdp.dynamics.action_name(a) for a in plan.policy.actions]
+    ['right', 'right', 'right', 'right', 'left']
+    >>> print(f"{plan.value:.4f}", plan.upper - plan.lower < 1e-8)
+    12.4086 True
+    """
+    check_is_mdp(mdp)
+    w = mdp.checked_weights(weights)
+    require(w.ndim == 1, f"weights must have shape ({mdp.n_features},), got {w.shape}")
+    v = None if guess is None else _checked_guess(guess, (mdp.n_states,))
+    require(
+        max_rounds is None or (isinstance(max_rounds, (int, np.integer)) and max_rounds >= 0),
+        f"max_rounds must be a whole number that is not negative, got {max_rounds!r}",
+    )
+    return _plan(mdp, w, mdp.earned(w), v, _checked_tolerance(tolerance), max_rounds)
+
+
+def worst_policy(
+    mdp: MDP, weights: ArrayLike, *, tolerance: float = 1e-10, guess: ArrayLike | None = None
+) -> Plan:
+    """A worst policy for the reward ⟨weights, φ⟩: lower ≤ min R ≤ R(policy) ≤ upper."""
+    check_is_mdp(mdp)
+    start = None if guess is None else -_checked_guess(guess, (mdp.n_states,))
+    plan = optimal_policy(mdp, -mdp.checked_weights(weights), tolerance=tolerance, guess=start)
+    return Plan(
+        policy=plan.policy,
+        value=-plan.value,
+        lower=-plan.upper,
+        upper=-plan.lower,
+        values=frozen(-plan.values),
+        status=plan.status,
+        rounds=plan.rounds,
+    )
+
+
+def optimal_policies(
+    mdp: MDP, weights: ArrayLike, *, tolerance: float = 1e-10, guess: ArrayLike | None = None
+) -> Plans:
+    """A best policy for each row of `weights`, [m, k]: as `optimal_policy`, faster.
+
+    guess is an array [m, S], values to start from.
+
+    >>> import numpy as np, teachirl as ti
+    >>> mdp = ti.worlds.gridworld(4)
+    >>> plans = ti.optimal_policies(mdp, np.eye(16))
+    >>> len(plans), bool(np.all(plans.upper - plans.lower < 1e-8))
+    (16, True)
+    """
+    check_is_mdp(mdp)
+    w = mdp.checked_weights(weights)
+    require(w.ndim == 2, f"weights must have shape (m, {mdp.n_features}), got {w.shape}")
+    known = None if guess is None else _checked_guess(guess, (len(w), mdp.n_states))
+    tolerance = _checked_tolerance(tolerance)
+    rewards = mdp.rewards(w)
+    layout = mdp.dynamics.layout
+    # Lanes pay where sweeps alone suffice and a block of values stays in the cache; the plan that
+    # starts from them does the rest, and the certifying, as for a single reward.
+    lanes = (
+        known is None
+        and isinstance(layout, Table)
+        and layout.own < 1.0
+        and len(layout.unroll) == 4
+        and not mdp.features_per_pair
+        and mdp.n_states <= 4096
+    )
+    plans: list[Plan] = []
+    for first in range(0, len(w), LANES):
+        block = rewards[first : first + LANES]
+        guesses: list[Floats | None] = [None] * len(block)
+        if known is not None:
+            guesses = list(known[first : first + LANES])
+        if isinstance(layout, Table) and lanes:
+            v = np.tile(block.mean(axis=1) / (1.0 - mdp.discount), (mdp.n_states, 1))
+            kernels.sweep_lanes(
+                layout.successors,
+                layout.own,
+                block.T.ravel(),
+                v.ravel(),
+                np.uint64(len(block)),
+                mdp.discount,
+                tolerance,
+            )
+            guesses = list(np.ascontiguousarray(v.T))
+        plans += [
+            _plan(mdp, row, reward, guess, tolerance, None)
+            for row, reward, guess in zip(w[first:], block, guesses, strict=False)
+        ]
+    return Plans(tuple(plans))
+
+
+def relative_performance(mdp: MDP, weights: ArrayLike, policy: Policy) -> float:
+    """(R(π) − min R)/(max R − min R), clipped to [0, 1]; 1 where all policies are equally good.
+
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> round(ti.relative_performance(mdp, [-2, -1, 0, 1, 2], ti.Policy.uniform(mdp)), 6)
+    0.5
+    """
+    w = mdp.checked_weights(weights)
+    best, worst = optimal_policy(mdp, w), worst_policy(mdp, w)
+    width = best.value - worst.value
+    doubt = (best.upper - best.lower) + (worst.upper - worst.lower)
+    if width <= doubt:
+        return 1.0
+    performance = (float(w @ feature_expectations(mdp, policy)) - worst.value) / width
+    return min(max(performance, 0.0), 1.0)
+
+
+def performance_at_least(mdp: MDP, weights: Floats, least: float, best: Plan, worst: Plan) -> float:
+    """(R − min R)/(max R − min R) of a reward R ≥ least, rounded down.
+
+    Where all policies are equal it is 1; but that no difference was found proves no equality.
+    """
+    if _surely_equal(mdp, weights):
+        return 1.0
+    above, spread = down(least - worst.upper), up(best.upper - worst.upper)
+    return min(max(down(above / spread), 0.0), 1.0) if spread > 0.0 and above > 0.0 else 0.0
+
+
+def _surely_equal(mdp: MDP, weights: Floats) -> bool:
+    """Whether all policies earn the same: there is one only, or all rewards are exactly equal."""
+    if mdp.n_pairs == mdp.n_states:
+        return True
+    rewards, counted = mdp.rewards(weights), np.flatnonzero(weights)
+    if rewards.min() != rewards.max() or len(rewards) * len(counted) > EXACT_LIMIT:
+        return False
+    features: Any = mdp.features[:, counted]
+    rows = np.unique(features if isinstance(features, np.ndarray) else features.toarray(), axis=0)
+    w = [Fraction(each) for each in weights[counted].tolist()]
+    terms = (zip(w, row.tolist(), strict=True) for row in rows)
+    return len({sum((a * Fraction(b) for a, b in row if b), Fraction()) for row in terms}) <= 1
+
+
+def _checked_tolerance(tolerance: float) -> float:
+    require(
+        isinstance(tolerance, (int, float, np.floating)) and 0.0 <= tolerance <= 1.0,
+        f"tolerance is a fraction between 0 and 1, got {tolerance!r}",
+    )
+    return float(tolerance)
+
+
+def _checked_guess(guess: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    v = np.array(as_floats("guess", guess))
+    require(v.shape == shape, f"guess must have shape {shape}, got {v.shape}")
+    bad = np.argwhere(~np.isfinite(v))
+    require(len(bad) == 0, f"guess must be finite, got {at(v, bad)}")
+    return v
+
+
+def _plan(
+    mdp: MDP,
+    weights: Floats,
+    rewards: Floats,
+    v: Floats | None,
+    tolerance: float,
+    max_rounds: int | None,
+) -> Plan:
+    gamma, dynamics = mdp.discount, mdp.dynamics
+    layout, beyond = dynamics.layout, gamma / (1.0 - gamma)
+    least, most = kernels.extremes(rewards)
+    largest = max(abs(least), abs(most)) / (1.0 - gamma)
+    # Of features in very different units only those count that have weight.
+    norms = min(
+        kernels.length(weights) * mdp.largest_feature,
+        kernels.most_product(weights, mdp.largest_entries),
+    )
+    require(
+        math.isfinite(1e6 * (norms + largest) / (1.0 - gamma) ** 2),
+        f"weights give rewards of the order of {norms:.3g}: too large to plan with",
+    )
+    if v is None:
+        v = np.full(mdp.n_states, 0.5 * (least + most) / (1.0 - gamma))
+    else:
+        v = np.clip(v, least / (1.0 - gamma), most / (1.0 - gamma))  # where all values lie
+    slack = _slack(mdp, norms, largest)
+    asked = tolerance * (most - least) / (1.0 - gamma)
+    # Half of what is asked goes to the values, half to actions that are tied within it.
+    target = max(0.5 * (asked - 2.0 * slack), 2.0 * slack)
+    tie = 0.5 * (1.0 - gamma) * target
+    choice = np.empty(mdp.n_states, dtype=_choice_type(mdp))
+    certain = _certain_rounds(gamma, target, 2.0 * largest)
+    values, hoped, high, reached, low, reach, rounds, ended = kernels.plan(
+        layout,
+        _reward_for(mdp, rewards),
+        mdp.start,
+        v,
+        choice,
+        gamma,
+        target,
+        tie,
+        certain if max_rounds is None else int(max_rounds),
+    )
+    slack = _slack(mdp, norms, max(largest, reach))
+    # The start and the rows sum to 1 up to rounding only, and l and h are weighted by their sums.
+    sums = (64.0 * EPS + 2.0 * kernels.rounding_of(layout) / (1.0 - gamma)) * beyond
+    upper = up(hoped + beyond * high + sums * abs(high) + slack)
+    lower = down(reached + beyond * low - sums * abs(low) - slack)
+    if upper - lower <= asked or least == most:
+        status = PlanStatus.OPTIMAL
+    else:
+        status = PlanStatus.ROUNDING if ended else PlanStatus.OUT_OF_ROUNDS
+    return Plan(
+        policy=Policy.of_choice(dynamics, choice),
+        value=0.5 * (lower + upper),
+        lower=lower,
+        upper=upper,
+        values=frozen(values),
+        status=status,
+        rounds=int(rounds),
+    )
+
+
+def _slack(mdp: MDP, norms: float, largest: float) -> float:
+    """What rounding may do to a start value: one reward and one backup, times 1/(1 − γ).
+
+    norms bounds Σ |w_i φ_i|, largest bounds the values. The last term is what may underflow.
+    """
+    relative = kernels.rounding_of(mdp.dynamics.layout)
+    backup_error = 2.0 * relative * largest
+    reward_error = (mdp.n_features + 1) * EPS * norms
+    tiny = 5e-324 * (mdp.n_features + mdp.n_states + 2.0 * relative / EPS) if norms else 0.0
+    return (backup_error + reward_error + tiny) / (1.0 - mdp.discount)
+
+
+def _reward_for(mdp: MDP, rewards: Floats) -> Reward:
+    """The rewards in the shape that the kernels want beside the MDP's layout."""
+    if not mdp.features_per_pair:
+        return StateReward(rewards)
+    layout = mdp.dynamics.layout
+    if isinstance(layout, Table):
+        return PairReward(kernels.padded(rewards, mdp.dynamics.offsets, len(layout.unroll)))
+    return PairReward(rewards)
+
+
+def _choice_type(mdp: MDP) -> type[np.uint8] | type[np.uint32]:
+    return np.uint8 if mdp.n_actions <= 256 else np.uint32
+
+
+def _certain_rounds(gamma: float, target: float, error: float) -> int:
+    """Rounds after which the contraction alone has brought an error down to the target."""
+    if not target > 0.0:
+        return 1
+    wanted = target * (1.0 - gamma) / (4.0 * gamma)
+    sweeps = math.log(min(wanted / max(error, wanted), 1.0)) / math.log(gamma)
+    return math.ceil(sweeps) + 3  # every round backs up each state at least once
+
+
+__all__ = [
+    "Plan",
+    "PlanStatus",
+    "Plans",
+    "optimal_policies",
+    "optimal_policy",
+    "performance_at_least",
+    "relative_performance",
+    "worst_policy",
+]

@@ -1,0 +1,180 @@
+"""Stationary policies: one pair a state, or a distribution over each state's pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import ROW_SUM_TOLERANCE, Floats, Ints, as_floats, at, checked_indices, frozen
+from ..errors import require
+from .model import MDP, Dynamics, check_is_mdp
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """A stationary policy of every MDP with these dynamics.
+
+    Exactly one of `pairs` and `chances` is given; use `deterministic`, `from_matrix`, `uniform` or
+    `policy_from_occupancy` rather than the constructor.
+
+    Attributes
+    ----------
+    dynamics : Dynamics
+    pairs : int array [S], the pair taken in each state, or None for a stochastic policy
+    chances : array [P], the probability of each pair given its state, or None
+    """
+
+    dynamics: Dynamics
+    pairs: Ints | None = None
+    chances: Floats | None = None
+
+    def __post_init__(self) -> None:
+        dynamics = self.dynamics
+        require(
+            (self.pairs is None) != (self.chances is None),
+            "a policy needs either pairs or chances, and not both",
+        )
+        if self.pairs is not None:
+            pairs = checked_indices("pairs", self.pairs, dynamics.n_pairs)
+            require(
+                np.array_equal(dynamics.pair_states[pairs], np.arange(dynamics.n_states)),
+                "pairs must hold one pair of each state, in their order",
+            )
+            object.__setattr__(self, "pairs", frozen(pairs))
+        else:
+            chances = np.array(as_floats("chances", self.chances))
+            shape = (dynamics.n_pairs,)
+            require(chances.shape == shape, f"chances must have shape {shape}, got {chances.shape}")
+            bad = np.argwhere(~(chances >= 0) | ~np.isfinite(chances))
+            require(len(bad) == 0, f"chances must be non-negative, got {at(chances, bad)}")
+            sums = np.add.reduceat(chances, dynamics.offsets[:-1])
+            worst = int(np.abs(sums - 1.0).argmax())
+            require(
+                abs(sums[worst] - 1.0) <= ROW_SUM_TOLERANCE,
+                f"probabilities must sum to 1 in every state: those of state "
+                f"{dynamics.state_name(worst)} sum to {sums[worst]:.12g}",
+            )
+            object.__setattr__(self, "chances", frozen(chances / sums[dynamics.pair_states]))
+
+    @staticmethod
+    def of_choice(dynamics: Dynamics, choice: NDArray[Any]) -> Policy:
+        """The policy that takes each state's action number `choice`, [S], which must exist."""
+        policy = object.__new__(Policy)  # nothing to check, and planners are in a hurry
+        object.__setattr__(policy, "dynamics", dynamics)
+        object.__setattr__(policy, "pairs", frozen(dynamics.offsets[:-1] + choice))
+        object.__setattr__(policy, "chances", None)
+        return policy
+
+    @staticmethod
+    def of_chances(dynamics: Dynamics, chances: Floats) -> Policy:
+        """The policy with these probabilities of each pair given its state, [P], which sum to 1."""
+        policy = object.__new__(Policy)
+        object.__setattr__(policy, "dynamics", dynamics)
+        object.__setattr__(policy, "pairs", None)
+        object.__setattr__(policy, "chances", frozen(chances))
+        return policy
+
+    @staticmethod
+    def deterministic(mdp: MDP, actions: ArrayLike) -> Policy:
+        """The policy that takes ``actions[s]`` in state s.
+
+        >>> import teachirl as ti
+        >>> mdp = ti.worlds.chain(5)
+        >>> right = ti.Policy.deterministic(mdp, [1, 1, 1, 1, 0])  # the last cell has no right
+        >>> [mdp.dynamics.action_name(a) for a in right.actions]
+        ['right', 'right', 'right', 'right', 'left']
+        """
+        dynamics = mdp.dynamics
+        wanted = np.asarray(actions)
+        require(
+            wanted.shape == (mdp.n_states,) and wanted.dtype.kind in "iu",
+            f"actions must be {mdp.n_states} integers, got {wanted.dtype} {wanted.shape}",
+        )
+        hits = np.flatnonzero(dynamics.actions == wanted[dynamics.pair_states])
+        states = dynamics.pair_states[hits]
+        if len(hits) < mdp.n_states:
+            state = int(np.setdiff1d(np.arange(mdp.n_states), states)[0])
+            require(
+                False,
+                f"actions[{state}] is {wanted[state]}, which does not exist in state "
+                f"{dynamics.state_name(state)}",
+            )
+        return Policy(dynamics, pairs=hits)
+
+    @staticmethod
+    def from_matrix(mdp: MDP, probabilities: ArrayLike) -> Policy:
+        """The policy with ``probabilities[s, a]``, [S, A]; 0 for actions that do not exist."""
+        dynamics = mdp.dynamics
+        matrix = np.array(as_floats("probabilities", probabilities))
+        shape = (mdp.n_states, mdp.n_actions)
+        require(matrix.shape == shape, f"probabilities must have shape {shape}, got {matrix.shape}")
+        bad = np.argwhere(~(matrix >= 0) | ~np.isfinite(matrix))
+        if len(bad):
+            state, action = bad[0]
+            require(
+                False,
+                f"probabilities must be non-negative, got {matrix[state, action]} for state "
+                f"{dynamics.state_name(state)}, action {dynamics.action_name(action)}",
+            )
+        weights = matrix[dynamics.pair_states, dynamics.actions]
+        matrix[dynamics.pair_states, dynamics.actions] = 0.0
+        absent = np.argwhere(matrix > 0)
+        if len(absent):
+            state, action = absent[0]
+            require(
+                False,
+                f"action {dynamics.action_name(action)} does not exist in state "
+                f"{dynamics.state_name(state)} but has probability {matrix[state, action]}",
+            )
+        return Policy(dynamics, chances=weights)
+
+    @staticmethod
+    def uniform(mdp: MDP) -> Policy:
+        """All of a state's actions with the same probability."""
+        counts = np.diff(mdp.dynamics.offsets)
+        return Policy(mdp.dynamics, chances=1.0 / counts[mdp.dynamics.pair_states])
+
+    def __repr__(self) -> str:
+        kind = "stochastic" if self.pairs is None else "deterministic"
+        return f"Policy({kind}, {self.dynamics.n_states} states)"
+
+    @property
+    def is_deterministic(self) -> bool:
+        return self.pairs is not None
+
+    @property
+    def actions(self) -> Ints:
+        """int array [S], the action of each state; of a stochastic policy, the likeliest."""
+        if self.pairs is not None:
+            return np.asarray(self.dynamics.actions[self.pairs])
+        return np.asarray(self.matrix().argmax(axis=1))
+
+    @property
+    def probabilities(self) -> Floats:
+        """array [P], the probability of each pair given its state."""
+        if self.chances is not None:
+            return self.chances
+        weights = np.zeros(self.dynamics.n_pairs)
+        weights[self.pairs] = 1.0
+        return weights
+
+    def matrix(self) -> Floats:
+        """array [S, A], the probability of each action in each state."""
+        matrix = np.zeros((self.dynamics.n_states, self.dynamics.n_actions))
+        matrix[self.dynamics.pair_states, self.dynamics.actions] = self.probabilities
+        return matrix
+
+
+def check_policy(mdp: MDP, policy: Policy) -> None:
+    """Refuse a policy that is for other states or actions than the MDP's."""
+    check_is_mdp(mdp)
+    require(isinstance(policy, Policy), f"policy must be a Policy, got {type(policy).__name__}")
+    mine, theirs = mdp.dynamics, policy.dynamics
+    same = mine is theirs or (
+        np.array_equal(mine.offsets, theirs.offsets)
+        and np.array_equal(mine.actions, theirs.actions)
+    )
+    require(same, f"policy must belong to the MDP: {policy!r} has other states or actions")

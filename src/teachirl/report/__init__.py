@@ -1,1 +1,0 @@
-"""Figures as records, their drawings, and reports."""

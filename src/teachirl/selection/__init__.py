@@ -1,0 +1,1 @@
+"""Which features to teach, by teaching risk: greedily, or the best set."""

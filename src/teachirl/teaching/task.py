@@ -1,0 +1,174 @@
+"""What a teacher knows: the world, the reward, the learner's features, and what could be taught.
+
+A task says nothing of how the learner learns, nor of how the teacher chooses. What all rounds and
+all teachers share, such as the best policy there is, is computed once, here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import Floats, Names, as_floats, at, checked_names, frozen
+from ..demonstrations.demonstration import Demonstration, as_demonstration
+from ..errors import require
+from ..mdp.model import MDP
+from ..mdp.planning import Plan, optimal_policy, performance_at_least, worst_policy
+from ..mdp.policy import Policy
+from ..views.potential_shaping import Indistinct, indistinct_directions
+from ..views.worldview import Worldview, check_worldview
+
+
+class Task:
+    """A teaching problem; it holds checked data, which is not to be changed.
+
+    Parameters
+    ----------
+    mdp : MDP, with the true features
+    weights : array [k], the true reward's
+    worldview : what the learner sees at the beginning
+    teachable : array [n, k], a row a feature that could be taught; or a worldview, for its names
+    costs : array [n], what teaching each costs, positive; 1 each by default
+    names : n names; by default a row with one entry that is not 0 is called by the MDP's feature,
+        and others by their number
+    demonstration : what the learner is shown, or the policy that she is shown; an optimal policy by
+        default
+    required, forbidden : indices or names of features that must be taught, or must not
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> view = ti.Worldview.select(mdp, ["cell 3"])
+    >>> task = ti.Task(mdp, [-2, -1, 0, 1, 2], view, np.eye(5), forbidden=["cell 3"])
+    >>> task
+    Task(5 features, 1 row seen, 5 teachable)
+    >>> task.names[0], float(task.costs[0]), task.forbidden
+    ('cell 1', 1.0, (2,))
+    """
+
+    def __init__(
+        self,
+        mdp: MDP,
+        weights: ArrayLike,
+        worldview: Worldview,
+        teachable: ArrayLike | Worldview,
+        costs: ArrayLike | None = None,
+        names: Iterable[str] | None = None,
+        demonstration: Demonstration | Policy | None = None,
+        *,
+        required: Iterable[int | str] = (),
+        forbidden: Iterable[int | str] = (),
+    ) -> None:
+        check_worldview(worldview, mdp)
+        self.mdp, self.worldview = mdp, worldview
+        self.weights: Floats = frozen(np.array(mdp.checked_weights(weights)))
+        k = mdp.n_features
+        require(self.weights.shape == (k,), f"weights must have shape ({k},), one a feature")
+        require(bool(self.weights.any()), "weights must not be all zero: there is nothing to teach")
+        if isinstance(teachable, Worldview):
+            names = teachable.names if names is None else names
+            teachable = teachable.matrix
+        self.teachable: Floats = frozen(np.array(as_floats("teachable", teachable)))
+        shape = self.teachable.shape
+        require(
+            len(shape) == 2 and shape[1] == k, f"teachable must have shape (n, {k}), got {shape}"
+        )
+        bad = np.argwhere(~np.isfinite(self.teachable))
+        require(len(bad) == 0, f"teachable must be finite, got {at(self.teachable, bad)}")
+        self.costs: Floats = self._checked_costs(costs)
+        self.names: Names = checked_names("names", names, shape[0]) or self._default_names()
+        self.required = self._indices("required", required)
+        self.forbidden = self._indices("forbidden", forbidden)
+        both = sorted(set(self.required) & set(self.forbidden))
+        require(
+            not both,
+            f"a feature cannot be required and forbidden: {[self.names[i] for i in both]}",
+        )
+        if demonstration is None:
+            demonstration = self.best.policy
+        self.demonstration: Demonstration = as_demonstration(mdp, demonstration)
+
+    def __repr__(self) -> str:
+        rows = self.worldview.n_rows
+        return (
+            f"Task({self.mdp.n_features} features, {rows} row{'' if rows == 1 else 's'} seen, "
+            f"{len(self.teachable)} teachable)"
+        )
+
+    @cached_property
+    def best(self) -> Plan:
+        """max R, and a policy that has it"""
+        return optimal_policy(self.mdp, self.weights)
+
+    @cached_property
+    def worst(self) -> Plan:
+        """min R, and a policy that has it"""
+        return worst_policy(self.mdp, self.weights)
+
+    @cached_property
+    def indistinct(self) -> Indistinct:
+        """The directions along which all policies look the same."""
+        return indistinct_directions(self.mdp)
+
+    def relative(self, reward: float) -> float:
+        """(reward − min R)/(max R − min R), clipped to [0, 1]; 1 where all policies are equal."""
+        width = self.best.value - self.worst.value
+        doubt = self.best.upper - self.best.lower + self.worst.upper - self.worst.lower
+        if width <= doubt:
+            return 1.0
+        return min(max((reward - self.worst.value) / width, 0.0), 1.0)
+
+    def relative_at_least(self, reward: float) -> float:
+        """The same of a reward that is guaranteed, rounded down by what planning may be off."""
+        if self.mdp.n_pairs == self.mdp.n_states:  # there is one policy
+            return 1.0
+        return performance_at_least(self.mdp, self.weights, reward, self.best, self.worst)
+
+    def index(self, feature: int | str) -> int:
+        """The number of a teachable feature, given by number or name."""
+        return self._indices("feature", [feature])[0]
+
+    def _checked_costs(self, costs: ArrayLike | None) -> Floats:
+        n = len(self.teachable)
+        values = np.ones(n) if costs is None else np.array(as_floats("costs", costs))
+        require(values.shape == (n,), f"costs must have shape ({n},), got {values.shape}")
+        bad = np.argwhere(~(values > 0.0) | ~np.isfinite(values))
+        require(len(bad) == 0, f"costs must be positive and finite, got {at(values, bad)}")
+        return frozen(values)
+
+    def _default_names(self) -> Names:
+        names: list[str] = []
+        for number, row in enumerate(self.teachable):
+            entries = np.flatnonzero(row)
+            name = self.mdp.feature_name(int(entries[0])) if len(entries) == 1 else str(number)
+            names.append(name if name not in names else f"{name} (teachable {number})")
+        return tuple(names)
+
+    def _indices(self, what: str, features: Iterable[int | str]) -> tuple[int, ...]:
+        require(not isinstance(features, str), f"{what} must be a sequence, got a string")
+        found: list[int] = []
+        for feature in features:
+            if isinstance(feature, str):
+                require(
+                    feature in self.names,
+                    f"{what}: there is no teachable feature {feature!r}",
+                )
+                index = self.names.index(feature)
+            else:
+                number = isinstance(feature, (int, np.integer)) and not isinstance(feature, bool)
+                require(number, f"{what} must hold names or numbers, got {feature!r}")
+                index = int(feature)
+                require(
+                    0 <= index < len(self.teachable),
+                    f"{what} must lie in 0 … {len(self.teachable) - 1}, got {index}",
+                )
+            require(index not in found, f"{what}: {self.names[index]!r} is there twice")
+            found.append(index)
+        return tuple(found)
+
+
+__all__ = ["Task"]

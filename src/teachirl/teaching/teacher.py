@@ -1,0 +1,110 @@
+"""What a teacher is: told where the lesson stands, she chooses what to teach next.
+
+She knows the task, what the learner sees by now, and how the learner behaves; not how the learner
+learns, unless she is given a learner of her own to simulate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..demonstrations.demonstration import Demonstration
+from ..mdp.policy import Policy
+from ..selection.greedy import money_left
+from ..views.worldview import Worldview
+from .task import Task
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """Where a lesson stands when the teacher has to choose.
+
+    Attributes
+    ----------
+    task : Task
+    view : what the learner sees by now
+    demonstration : what she is shown by now
+    policy : what she does by now
+    taught : indices into the task's teachable features, in the order in which they were taught
+    candidates : int array, indices of those that may be chosen: neither taught nor forbidden and
+        within the budget; while some are required, those alone. Never empty
+    features_left : how many features may still be taught
+    cost_left : what they may cost in all, up to rounding, see `money_left`; ∞ if it does not matter
+    mismatch : ε, up to which learners are taken to match
+    fixed : whether that is so in all views and for all demonstrations; if not, they match as
+        closely as the expert himself does, see `mismatch_with`
+    begun : how many of `taught` had been taught before this teacher took over, in a lesson that
+        goes on from another; all that follow are her own choices
+    notes : the teacher's own, kept from one round of a lesson to the next, to save work: with none
+        of them she must choose the same
+    """
+
+    task: Task
+    view: Worldview
+    demonstration: Demonstration
+    policy: Policy
+    taught: tuple[int, ...]
+    candidates: Ints
+    features_left: int
+    cost_left: float
+    mismatch: float
+    fixed: bool = True
+    begun: int = 0
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def by_cost(self) -> bool:
+        """Whether gains count per cost: costs differ, and there is so much to spend."""
+        costs = self.task.costs
+        return math.isfinite(self.cost_left) and bool((costs != costs[0]).any())
+
+    @property
+    def money_left(self) -> float:
+        """`cost_left` with room for rounding: what is within it can be taught."""
+        spent = float(self.task.costs[list(self.taught)].sum())
+        return money_left(self.cost_left + spent, spent)
+
+    @property
+    def must_teach(self) -> bool:
+        """Whether the candidates are required ones, one of which is taught even if it is no use."""
+        return bool(np.isin(self.candidates, self.task.required).any())
+
+    def mismatch_with(self, view: Worldview, demonstration: Demonstration | None = None) -> float:
+        """ε for another view, and another demonstration: ‖A‖ times its error, if not fixed."""
+        if self.fixed:
+            return self.mismatch
+        error = (demonstration or self.demonstration).error
+        return view.norm * error if error else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What to teach.
+
+    Attributes
+    ----------
+    feature : index into the task's teachable features; None to stop, as nothing would help
+    scores : array [n], how good each teachable feature would be, by the teacher's own measure and
+        larger is better; NaN for those that were not considered
+    demonstration : what to show from now on, if not the same as before
+    gap : for a teacher who plans ahead, by how much the teaching risk at the end of her plan may
+        exceed the least that there is within the budget; NaN if she does not say
+    """
+
+    feature: int | None
+    scores: Floats
+    demonstration: Demonstration | None = None
+    gap: float = math.nan
+
+
+class Teacher(Protocol):
+    """Anything that can choose; `testing.check_teacher` tells whether it does it properly."""
+
+    def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        """What to teach next; `rng` is for whoever leaves it to chance."""
+        ...

@@ -1,0 +1,349 @@
+"""What the learner sees: a worldview A, a linear map on the true features.
+
+The learner observes Aφ ∈ R^ℓ instead of φ ∈ R^k. What she can know depends on A through its row
+space alone, so a worldview keeps an orthonormal basis Q [r, k] of it beside the matrix, and extends
+it when rows come. Whether a row adds to the basis is decided relative to the row's own length: a
+row times 1e-12 is the same feature in other units; a row that the others combine to is none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.linalg import qr
+from scipy.linalg.lapack import dgejsv
+
+from ..arrays import Floats, Names, as_floats, at, checked_names, frozen
+from ..errors import require
+from ..mdp.model import MDP, check_is_mdp
+from ..precision import EPS, RESIDUAL
+
+# A vector is dependent on others if at most this share of it sticks out of their span. Rounding
+# leaves a few eps of a truly dependent one, so this leaves room for rows that were themselves
+# computed; and of what sticks out further, at least the first six digits are right.
+DEPENDENT = 1e-10
+# By up to this share an earlier row is preferred to a later one that sticks out a little further.
+FAVOUR = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Worldview:
+    """A learner's features: rows of a matrix, ⟨row, φ⟩ each.
+
+    Parameters
+    ----------
+    matrix : array [ℓ, k]; no rows, zero rows and dependent rows are all right
+    names : ℓ names; None numbers them
+
+    Attributes
+    ----------
+    basis : array [r, k], orthonormal rows that span what the rows of the matrix span
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> view = ti.Worldview([[0, 0, 1, 0, 0]])
+    >>> view
+    Worldview(1 row on 5 features, rank 1)
+    >>> view.extend([1, 0, 0, 0, 0]).extend([1, 0, 1, 0, 0])
+    Worldview(3 rows on 5 features, rank 2)
+    """
+
+    matrix: Floats
+    names: Names | None = None
+    basis: Floats = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        matrix = np.array(_checked_rows("matrix", self.matrix))
+        require(
+            matrix.ndim == 2 and matrix.shape[1] >= 1,
+            f"matrix must have shape (rows, features), got {matrix.shape}",
+        )
+        names = checked_names("names", self.names, len(matrix))
+        nothing = np.empty((0, matrix.shape[1]))
+        object.__setattr__(self, "matrix", frozen(matrix))
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "basis", frozen(extended_basis(nothing, matrix)))
+
+    @staticmethod
+    def select(mdp: MDP, features: Sequence[str | int]) -> Worldview:
+        """The learner who sees some of the MDP's features, given by name or number.
+
+        >>> import teachirl as ti
+        >>> ti.Worldview.select(ti.worlds.chain(5), ["cell 3"]).matrix
+        array([[0., 0., 1., 0., 0.]])
+        """
+        check_is_mdp(mdp)
+        require(
+            isinstance(features, Sequence) and not isinstance(features, str),
+            f"features must be a sequence of names or numbers, got {features!r}",
+        )
+        chosen: list[int] = []
+        for place, feature in enumerate(features):
+            number = isinstance(feature, (int, np.integer)) and not isinstance(feature, bool)
+            require(
+                number or isinstance(feature, str),
+                f"features[{place}] must be a name or a number, got {feature!r}",
+            )
+            index = mdp.feature_index(feature) if isinstance(feature, str) else int(feature)
+            require(
+                0 <= index < mdp.n_features,
+                f"features[{place}] must lie in 0 … {mdp.n_features - 1}, got {index}",
+            )
+            require(
+                index not in chosen,
+                f"features must be distinct, got {mdp.feature_name(index)!r} twice",
+            )
+            chosen.append(index)
+        matrix = np.zeros((len(chosen), mdp.n_features))
+        matrix[np.arange(len(chosen)), chosen] = 1.0
+        return Worldview(matrix, tuple(mdp.feature_name(feature) for feature in chosen))
+
+    def extend(
+        self, features: ArrayLike | Worldview, names: str | Iterable[str] | None = None
+    ) -> Worldview:
+        """The worldview with a feature [k], or several [n, k], added to its rows.
+
+        Another worldview's rows come with their names.
+
+        The basis is extended, not computed anew. A row whose name is taken is called by it with a
+        number, ``ice (2)``: a feature that she has already may be taught again.
+
+        >>> import teachirl as ti
+        >>> mdp = ti.worlds.chain(5)
+        >>> ti.Worldview.select(mdp, ["cell 3"]).extend([0, 0, 2, 0, 0], "cell 3").names
+        ('cell 3', 'cell 3 (2)')
+        >>> ti.Worldview.select(mdp, ["cell 3"]).extend(ti.Worldview.select(mdp, ["cell 1"])).names
+        ('cell 3', 'cell 1')
+        """
+        if isinstance(features, Worldview):
+            names = features.names if names is None else names
+            features = features.matrix
+        rows = np.atleast_2d(_checked_rows("features", features))
+        require(
+            rows.ndim == 2 and rows.shape[1] == self.n_features,
+            f"features must have shape ({self.n_features},) or (n, {self.n_features}), "
+            f"got {np.shape(features)}",
+        )
+        added = checked_names("names", (names,) if isinstance(names, str) else names, len(rows))
+        return _known(
+            np.vstack([self.matrix, rows]),
+            self._with_names(added, len(rows)),
+            extended_basis(self.basis, rows),
+        )
+
+    def without(self, directions: Floats) -> Worldview:
+        """AP, with P the projection that removes `directions` [d, k], orthonormal rows.
+
+        Unlike in ``Worldview(AP)``, what of a row is left counts compared to the whole row of A: a
+        row that P removes leaves rounding, which is no direction that she sees.
+
+        >>> import numpy as np, teachirl as ti
+        >>> ti.Worldview([[1, 1, 1], [0, 0, 1]]).without(np.full((1, 3), 3**-0.5)).rank
+        1
+        """
+        basis = extended_basis(directions, self.matrix)[len(directions) :]
+        return _known(without_span(directions, self.matrix), self.names, basis)
+
+    def _with_names(self, added: Names | None, count: int) -> Names | None:
+        if added is None and self.names is None:
+            return None
+        first = self.n_rows
+        names = [self.row_name(row) for row in range(first)]
+        taken = set(names)
+        for wanted in added or map(str, range(first, first + count)):
+            name, times = wanted, 1
+            while name in taken:
+                times += 1
+                name = f"{wanted} ({times})"
+            names.append(name)
+            taken.add(name)
+        return tuple(names)
+
+    def observe(self, mdp: MDP) -> MDP:
+        """The MDP as she sees it: the same dynamics, with the features Aφ. It holds nothing else.
+
+        >>> import teachirl as ti
+        >>> mdp = ti.worlds.chain(5)
+        >>> ti.Worldview.select(mdp, ["cell 3"]).observe(mdp).features.ravel()
+        array([0., 0., 1., 0., 0.])
+        """
+        check_worldview(self, mdp)
+        if isinstance(mdp.features, np.ndarray):
+            return mdp.with_features(mdp.features @ self.matrix.T, self.names)
+        # A selection of sparse features stays sparse; dense combinations of them do not.
+        few = np.count_nonzero(self.matrix) <= 0.1 * self.matrix.size
+        seen = mdp.features @ (sp.csr_array(self.matrix.T) if few else self.matrix.T)
+        return mdp.with_features(seen, self.names)
+
+    def multipliers(self, coordinates: Floats) -> Floats:
+        """θ [ℓ], the shortest with Aᵀθ = basisᵀ · coordinates [r]."""
+        A, Q = self.matrix, self.basis
+        powers = np.frexp(np.abs(A).max(axis=1, initial=0.0))[1]
+        even = np.ldexp(A, -powers[:, None])  # by powers of two: nothing is rounded
+        theta = np.ldexp(np.linalg.lstsq(Q @ even.T, coordinates, rcond=None)[0], -powers)
+        if self.rank == self.n_rows or self.rank == 0:
+            return np.asarray(theta)
+        # What is orthogonal to all columns of A changes nothing but the length. Where the rows
+        # differ so much in length that removing it costs digits, it stays.
+        across, _ = np.linalg.qr(A @ Q.T)
+        shorter = across @ (across.T @ theta)
+        wanted = float(np.linalg.norm(coordinates))
+        off = float(np.linalg.norm(A.T @ shorter - Q.T @ coordinates))
+        return np.asarray(shorter if off <= 1e-13 * wanted else theta)
+
+    def __repr__(self) -> str:
+        rows = f"{self.n_rows} row{'' if self.n_rows == 1 else 's'}"
+        return f"Worldview({rows} on {self.n_features} features, rank {self.rank})"
+
+    @property
+    def n_rows(self) -> int:
+        """ℓ"""
+        return int(self.matrix.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """k, of the true features"""
+        return int(self.matrix.shape[1])
+
+    @property
+    def rank(self) -> int:
+        """r, how many of her rows are independent"""
+        return int(self.basis.shape[0])
+
+    def row_name(self, row: int) -> str:
+        return self.names[row] if self.names else str(row)
+
+    @cached_property
+    def norm(self) -> float:
+        """‖A‖, the most that she stretches a vector; 0 if she sees nothing."""
+        return float(np.linalg.norm(self.matrix, 2)) if self.rank else 0.0
+
+    @cached_property
+    def sigma(self) -> float:
+        """σ(A) = min ‖Av‖ over unit v orthogonal to ker A; ∞ if she sees nothing."""
+        # On the row space A acts as AQᵀ [ℓ, r], which has full column rank.
+        return least_singular_value(self.matrix @ self.basis.T)
+
+    @cached_property
+    def magnified(self) -> float:
+        """What rounding of her rows becomes in the basis, at most: more if they nearly depend on
+        each other."""
+        if self.rank == 0:
+            return 0.0
+        least = least_singular_value(unit_rows(self.matrix) @ self.basis.T)
+        return (self.n_rows + self.n_features) * RESIDUAL / min(least, 1.0)
+
+    @cached_property
+    def sigma_at_least(self) -> float:
+        """σ(A), rounded down: it is divided by."""
+        return self.sigma * max(1.0 - self.magnified, 0.0) if self.rank else math.inf
+
+    @cached_property
+    def neglected(self) -> float:
+        """At least ‖A − AQᵀQ‖: what of A is not in the basis, by rounding or because a row that
+        sticks out by less than `DEPENDENT` counts as dependent."""
+        left = self.matrix - (self.matrix @ self.basis.T) @ self.basis
+        scale = float(np.abs(self.matrix).max(initial=0.0))
+        if scale == 0.0:
+            return 0.0
+        rounding = (self.n_features + self.rank) * EPS
+        lengths = [float(np.linalg.norm(part / scale)) for part in (left, self.matrix)]
+        return scale * (lengths[0] + rounding * lengths[1])
+
+
+def check_worldview(view: object, mdp: object = None) -> None:
+    """Refuse what is no worldview, such as a matrix, or is on other features than the MDP's."""
+    require(
+        isinstance(view, Worldview),
+        f"view must be a Worldview, got {type(view).__name__}; Worldview(matrix) makes one",
+    )
+    if mdp is None:
+        return
+    check_is_mdp(mdp)
+    if isinstance(view, Worldview) and isinstance(mdp, MDP):
+        require(
+            view.n_features == mdp.n_features,
+            f"the worldview is on {view.n_features} features, the MDP has {mdp.n_features}",
+        )
+
+
+def _known(matrix: Floats, names: Names | None, basis: Floats) -> Worldview:
+    """A worldview whose parts are known to be right, and whose basis need not be computed."""
+    view = object.__new__(Worldview)
+    object.__setattr__(view, "matrix", frozen(matrix))
+    object.__setattr__(view, "names", names)
+    object.__setattr__(view, "basis", frozen(np.array(basis)))
+    return view
+
+
+def least_singular_value(matrix: Floats) -> float:
+    """The smallest singular value of a matrix [ℓ, r] of rank r ≤ ℓ; ∞ if it has no columns.
+
+    It is right to many digits even if the rows have very different lengths, as it is divided by:
+    an SVD is right only up to the rounding of the largest singular value.
+    """
+    if matrix.shape[1] == 0:
+        return math.inf
+    scale = float(np.abs(matrix).max())
+    # Jacobi's method on rows pivoted by length (joba = 2), without the vectors, small ones kept.
+    values, _, _, scaling, _, info = dgejsv(
+        matrix / scale, joba=2, jobu=3, jobv=3, jobr=0, jobt=0, jobp=0
+    )
+    if info != 0:
+        return float(np.linalg.svd(matrix, compute_uv=False).min())
+    return scale * float(values.min()) * float(scaling[0] / scaling[1])
+
+
+def extended_basis(basis: Floats, rows: Floats) -> Floats:
+    """An orthonormal basis [r′, k] of the span of `basis` [r, k], orthonormal, and `rows` [n, k].
+
+    It starts with `basis` itself. Each direction that is added points to where the row lies that
+    brings it, so that the basis is determined by the rows, up to rounding.
+    """
+    if len(rows) == 0:
+        return basis
+    # Rows that stick out as far as each other are taken in their order, whatever is rounded.
+    favour = np.linspace(1.0, 1.0 - FAVOUR, len(rows))[:, None]
+    sticking_out = favour * without_span(basis, unit_rows(rows))
+    # Longest first, so that of nearly dependent rows the best determined directions are kept.
+    q, triangle, _ = qr(sticking_out.T, mode="economic", pivoting=True)
+    lengths = np.diagonal(triangle)
+    rank = int(np.count_nonzero(np.abs(lengths) > DEPENDENT))
+    added = np.ascontiguousarray((np.copysign(1.0, lengths) * q)[:, :rank].T, dtype=float)
+    if rank == 0 or len(basis) == 0:
+        return np.vstack([basis, added])
+    # To make a short vector a unit vector magnifies what rounding left of the span in it.
+    orthonormal, triangle = np.linalg.qr(without_span(basis, added).T)
+    return np.vstack([basis, (np.copysign(1.0, np.diagonal(triangle)) * orthonormal).T])
+
+
+def unit_rows(rows: Floats) -> Floats:
+    """The rows [n, k] with length 1 each; zero rows stay zero."""
+    # By the largest entry first, so that no square under- or overflows.
+    largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
+    scaled = rows / np.where(largest > 0.0, largest, 1.0)
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return np.asarray(scaled / np.where(lengths > 0.0, lengths, 1.0))
+
+
+def without_span(basis: Floats, vectors: Floats) -> Floats:
+    """The part of `vectors`, [k] or [n, k], that is orthogonal to `basis` [r, k], orthonormal."""
+    # Once leaves a part of the span that is small beside the vector; twice leaves rounding.
+    for _ in range(2):
+        vectors = vectors - (vectors @ basis.T) @ basis
+    return vectors
+
+
+def _checked_rows(name: str, rows: ArrayLike) -> Floats:
+    require(not sp.issparse(rows), f"{name} must be a dense array: give {name}.toarray()")
+    array = as_floats(name, rows)
+    bad = np.argwhere(~np.isfinite(array))
+    require(len(bad) == 0, f"{name} must be finite, got {at(array, bad)}")
+    return array

@@ -1,0 +1,1 @@
+"""Which demonstration guarantees most."""

@@ -1,0 +1,252 @@
+"""What to show her: the demonstration after which the worst learner who matches earns most.
+
+Showing μ guarantees g(Aμ), g(b) = min {⟨w, μ⟩ : μ ∈ M, Aμ = b}, and g is convex, so that the best
+demonstration is at a vertex of AM: a policy that looks best to her under a reward ⟨θ, Aφ⟩ that she
+can express. Which of them is best is a search for θ ∈ R^r: hill climbing, from the θ that proves
+how bad showing an optimal policy is, from what she can express of w, and from random ones. A θ
+costs one MDP solve (`exposed_policies`). What is found is then certified by the exact worst case,
+and how much better anything else could be is bounded by `upper_bound`.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import Floats
+from ..demonstrations.demonstration import Demonstration
+from ..errors import require
+from ..guarantees.bounds import matching_room
+from ..guarantees.worst_case import worst_case
+from ..mdp.model import MDP
+from ..mdp.planning import optimal_policies, optimal_policy, worst_policy
+from ..mdp.policy import Policy
+from ..precision import first_largest
+from ..views.potential_shaping import Indistinct, indistinct_directions
+from ..views.worldview import Worldview, check_worldview
+from .exposed_policies import LENGTH, UP, Exposed, Exposer
+from .upper_bound import prove
+
+# A climb ends when its steps, relative to the length of θ, are shorter than this.
+LEAST = 1e-3
+# The first step, and what a step is multiplied by if it does not lead up: climbs are rough, and
+# those that got highest go on in patience. Found by measuring, as all of these.
+ROUGH, PATIENT = (0.5, 0.8), (0.6, 0.95)
+# In more directions than these AM has too many facets to bound them all.
+PROVABLE = 6
+# Gains below this share of max R − min R are not told from 0: the worst case is as exact as that.
+EQUAL = 1e-6
+
+
+class ShownStatus(enum.Enum):
+    """How the search for a demonstration ended; the text says what to do about it."""
+
+    OPTIMAL = "no demonstration guarantees more, up to the tolerance"
+    BLIND = "all demonstrations look alike to her: none is better; teach her a feature"
+    OUT_OF_SOLVES = "others may guarantee more, if not more than upper; raise proof_solves"
+    UNPROVED = "others may guarantee more, if not more than upper; raise starts to search further"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A demonstration, and what showing it guarantees.
+
+    Attributes
+    ----------
+    policy : what to show
+    demonstration : the same as an exact Demonstration
+    guaranteed : float, every learner who matches it earns at least this; proved
+    upper : float, no demonstration guarantees more than this; proved, up to what she may miss by
+        rounding: a part in 10⁸ of what she sees. At worst it is max R
+    gain : float, `guaranteed` less what showing an optimal policy guarantees; never negative
+    theta : array [ℓ], proves the guarantee by (★) of `guarantees.bounds`
+    solves : how many MDPs were solved
+    status : ShownStatus
+    """
+
+    policy: Policy
+    demonstration: Demonstration
+    guaranteed: float
+    upper: float
+    gain: float
+    theta: Floats
+    solves: int
+    status: ShownStatus
+
+    @property
+    def expectations(self) -> Floats:
+        """array [k], the demonstration's"""
+        return self.demonstration.expectations
+
+    @property
+    def sentence(self) -> str:
+        """What that says, in one sentence."""
+        first = "Show an optimal policy: a"
+        if self.gain > 0.0:
+            first = f"It guarantees {self.gain:.4g} more than showing an optimal policy does: a"
+        return (
+            f"{first} learner who matches earns at least {self.guaranteed:.4g}; "
+            f"no demonstration guarantees more than {self.upper:.4g}."
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def best_demonstration(
+    mdp: MDP,
+    view: Worldview,
+    weights: ArrayLike,
+    *,
+    starts: int = 8,
+    rng: np.random.Generator,
+    tolerance: float = 1e-3,
+    proof_solves: int = 1000,
+    indistinct: Indistinct | None = None,
+) -> Shown:
+    """The policy to show to a learner with this view so that she is guaranteed to earn most.
+
+    Who matches what she sees of an optimal policy may do badly all the same. Another policy may
+    earn less, and look to her like none that is worse: whatever she makes of it, she does at least
+    as well as what she was shown.
+
+    Parameters
+    ----------
+    weights : array [k]
+    starts : from how many places to climb; some 120 MDP solves each
+    rng : draws the places and the steps
+    tolerance : how far above what was found the upper bound may stay, as a fraction of
+        max R − min R
+    proof_solves : about how many MDPs may be solved for the upper bound; with 0 it is max R. A few
+        hundred suffice if she sees up to three independent features that tell policies apart, a few
+        thousand if she sees four; if more than six, none are spent
+    indistinct : `indistinct_directions(mdp)`, if they are known already
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> from teachirl.what_to_show.search import best_demonstration
+    >>> mdp, rng = ti.worlds.chain(5), np.random.default_rng(0)
+    >>> view = ti.Worldview.select(mdp, ["cell 3"])
+    >>> shown = best_demonstration(mdp, view, [-2, -1, 0, 1, 2], rng=rng)
+    >>> print(f"{shown.guaranteed:.4f} instead of {shown.guaranteed - shown.gain:.4f}")
+    -2.6526 instead of -12.4086
+    >>> shown.policy.actions  # away from the middle
+    array([1, 0, 0, 1, 0])
+    >>> shown.status
+    OPTIMAL
+    """
+    check_worldview(view, mdp)
+    w, shape = mdp.checked_weights(weights), (mdp.n_features,)
+    require(w.shape == shape, f"weights must have shape {shape}, got {w.shape}")
+    require(
+        isinstance(rng, np.random.Generator),
+        f"rng must be a numpy.random.Generator, got {type(rng).__name__}",
+    )
+    require(starts >= 1, f"starts must be at least 1, got {starts!r}")
+    require(proof_solves >= 0, f"proof_solves must not be negative, got {proof_solves!r}")
+    require(0.0 < tolerance < 1.0, f"tolerance must lie between 0 and 1, got {tolerance!r}")
+    best, worst = optimal_policy(mdp, w), worst_policy(mdp, w)
+    span, policy = best.lower - worst.upper, best.policy
+    plain = case = worst_case(mdp, view, w, policy)
+    solves, upper, status = 2 + plain.solves, best.upper, ShownStatus.OPTIMAL
+    if span > 0.0 and upper - plain.lower > tolerance * span:
+        never = indistinct_directions(mdp) if indistinct is None else indistinct
+        basis = view.without(never.basis).basis
+        if len(basis) == 0 and _looks_alike(mdp, view):
+            upper, status = min(plain.upper, upper), ShownStatus.BLIND
+        elif len(basis) == 0:  # beside larger features what she sees is rounding, but no policy's
+            status = ShownStatus.UNPROVED
+        else:
+            exposer = Exposer(mdp, basis, w, span)
+            places = [exposer.coordinates(reward) for reward in (view.matrix.T @ plain.theta, w)]
+            found = _search(exposer, places, starts, rng)
+            stuck = len(basis) > PROVABLE
+            if not stuck and proof_solves > 0:
+                proof = prove(exposer, found, upper / span, 0.5 * tolerance, proof_solves)
+                found, upper, stuck = proof.best, min(upper, proof.upper * span), proof.stuck
+            case = worst_case(mdp, view, w, found.policy)
+            solves += exposer.solves + case.solves
+            if case.lower - plain.lower > EQUAL * span:
+                policy = found.policy
+            else:
+                case = plain
+            if upper - case.lower > tolerance * span:
+                status = ShownStatus.UNPROVED if stuck else ShownStatus.OUT_OF_SOLVES
+    return Shown(
+        policy=policy,
+        demonstration=Demonstration.of_policy(mdp, policy),
+        guaranteed=case.lower,
+        upper=max(upper, case.lower),
+        gain=case.lower - plain.lower,
+        theta=case.theta,
+        solves=solves,
+        status=status,
+    )
+
+
+def _looks_alike(mdp: MDP, view: Worldview) -> bool:
+    """Whether all policies look the same to her, up to the rounding of each of her own rows."""
+    seen = view.observe(mdp)
+    axes = np.eye(seen.n_features)
+    ends = optimal_policies(seen, np.vstack([axes, -axes])).lower
+    widths = ends[: len(axes)] + ends[len(axes) :]
+    sizes = seen.largest_entries / (1.0 - mdp.discount)
+    return bool((widths <= matching_room(mdp) * sizes).all())
+
+
+def _search(
+    exposer: Exposer, places: list[Floats], starts: int, rng: np.random.Generator
+) -> Exposed:
+    """The best that climbing from the places, and from random ones, finds."""
+    rank = len(exposer.basis)
+    if rank == 1:
+        ends = [exposer.expose(np.array([sign])) for sign in (1.0, -1.0)]
+        return ends[_highest(ends)]
+    # Each climb has dice of its own: how long the others take does not change it.
+    dice = [np.random.default_rng(seed) for seed in rng.integers(1 << 62, size=starts)]
+    # Rounded: where a climb begins does not depend on the last bits either.
+    places = [np.round(each / np.abs(each).max(), 3) for each in places if each.any()][:starts]
+    places += [each.standard_normal(rank) for each in dice[len(places) :]]
+    tops = [
+        _climb(exposer, exposer.expose(place), *ROUGH, each)
+        for place, each in zip(places, dice, strict=True)
+    ]
+    higher: list[Exposed] = []
+    for _ in range((starts + 1) // 2):
+        best = _highest(tops)
+        higher.append(_climb(exposer, tops.pop(best), *PATIENT, dice.pop(best)))
+    found = higher[_highest(higher)]
+    # A longer θ may reach the vertex that this one is near.
+    sharper = exposer.expose(found.theta, 100.0 * LENGTH)
+    return sharper if sharper.reward > found.reward + UP else found
+
+
+def _highest(tops: list[Exposed]) -> int:
+    return first_largest([top.reward for top in tops], UP)
+
+
+def _climb(
+    exposer: Exposer, here: Exposed, step: float, shorter: float, rng: np.random.Generator
+) -> Exposed:
+    """Random steps that are taken if they lead up; then the next is longer, otherwise shorter."""
+    rank = len(here.theta)
+    while step > LEAST:
+        there = exposer.expose(here.theta + step / np.sqrt(rank) * rng.standard_normal(rank))
+        if there.reward > here.reward + UP:
+            here, step = there, min(2.0 * step, 1.0)
+        else:
+            step *= shorter
+    return here
+
+
+__all__ = ["Shown", "ShownStatus", "best_demonstration"]
