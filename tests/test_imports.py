@@ -1,6 +1,7 @@
 """What `import teachirl` gives, and when."""
 
 import ast
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -79,3 +80,38 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_the_version_is_that_of_the_distribution():
     assert ti.__version__ == version("teachirl")
+
+
+PLAN = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+ROOMS = re.findall(r"^      (\w+)(?:/|\.py) ", PLAN, flags=re.MULTILINE)
+
+
+def test_the_plan_shows_every_room():
+    there = {path.stem for path in PACKAGE.iterdir()} - {
+        "__init__",
+        "__main__",
+        "py",
+        "__pycache__",
+    }
+    assert set(ROOMS) == there
+    assert len([path for path in PACKAGE.iterdir() if path.name != "__pycache__"]) <= 22
+
+
+def imported_by(path):
+    """The rooms that a module imports from, wherever in it, and the names that it takes."""
+    here = path.relative_to(PACKAGE).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.level or node.module.startswith("teachirl")):
+            start = here[: len(here) - node.level + 1] if node.level else ()
+            target = (*start, *(node.module or "").removeprefix("teachirl").strip(".").split("."))
+            names = [each.name for each in node.names]
+            yield next(filter(None, target), names[0]), names
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.stem)
+def test_imports_point_one_way(path):
+    room = path.relative_to(PACKAGE).with_suffix("").parts[0]
+    for other, names in imported_by(path):
+        assert not [name for name in names if name.startswith("_") and name != "__version__"]
+        if room not in ("__init__", "__main__") and other != room:
+            assert other == "__version__" or ROOMS.index(other) < ROOMS.index(room), (other, names)

@@ -11,7 +11,8 @@ from .guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from .guarantees.certificate import Bound, Certificate, certify
 from .guarantees.theorem_2 import LooksOptimal
 from .guarantees.worst_case import Diameter, best_case, diameter, worst_case
-from .mdp.model import MDP, Dynamics
+from .mdp.dynamics import Dynamics
+from .mdp.model import MDP
 from .mdp.occupancy import feature_expectations, mixture, occupancy, policy_from_occupancy
 from .mdp.planning import (
     Plan,

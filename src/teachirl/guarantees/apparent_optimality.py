@@ -49,6 +49,7 @@ from ..precision import EPS, ROUNDED_UP, length_at_most, up
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview, check_worldview, unit_rows
 from .bounds import check_units, combination_error
+from .boxes import Box
 from .solvers.bundle import worst_case_by_bundle
 
 # Bounds this close to each other, relatively, are close enough.
@@ -231,45 +232,6 @@ def _suboptimality(
     return off, share_of(off, high, low)
 
 
-@dataclass(frozen=True, eq=False)
-class _Box:
-    """A part of a face, arrays [r], with ℓ(β) = ⟨slope, β⟩ + rest ≥ ‖β‖ ≥ 1 on it."""
-
-    low: Floats
-    high: Floats
-
-    @property
-    def length(self) -> tuple[Floats, float]:
-        total, product = self.low + self.high, float(self.low @ self.high)
-        m = math.sqrt(float(total @ total) / 2.0 - product)
-        return total / (2.0 * m), m / 2.0 - product / (2.0 * m)
-
-    def split(self, beta: Floats) -> tuple[_Box, _Box]:
-        """Two parts, along the coordinate in which ℓ² differs most from β²."""
-        width = self.high - self.low
-        excess = (beta - self.low) * (self.high - beta) + 1e-6 * width**2
-        j = int(excess.argmax())
-        # Where β is, ℓ becomes exact; but no part gets too small.
-        at = min(max(beta[j], self.low[j] + 0.2 * width[j]), self.high[j] - 0.2 * width[j])
-        high, low = self.high.copy(), self.low.copy()
-        high[j] = low[j] = at
-        return _Box(self.low, high), _Box(low, self.high)
-
-    def least_ratio(self, g: Floats) -> float:
-        """A lower bound, tight up to rounding, on ⟨g, β⟩/ℓ(β) in the box."""
-        slope, rest = self.length
-        ratio = float(g @ self.low) / (float(slope @ self.low) + rest)
-        while True:
-            tilted = g - ratio * slope
-            beta = np.where(tilted > 0.0, self.low, self.high)
-            below = float(tilted @ beta) - ratio * rest
-            lower = float(g @ beta) / (float(slope @ beta) + rest)
-            if lower >= ratio:
-                # ⟨g, β⟩ ≥ ratio ℓ(β) + below, and ℓ ≥ 1.
-                return ratio + min(below, 0.0)
-            ratio = lower
-
-
 class _Search:
     """Best-first search of the boxes with a common pool of cuts."""
 
@@ -284,15 +246,15 @@ class _Search:
         # The width of M in one direction of hers, which is positive: what returns differ by.
         rank = len(basis)
         self.scale = self.evaluate(np.eye(rank)[0]) + self.evaluate(-np.eye(rank)[0])
-        self.heap: list[tuple[float, int, _Box]] = []
+        self.heap: list[tuple[float, int, Box]] = []
         self.count = itertools.count()
         for i in range(rank):
             for sign in (1.0, -1.0):
                 low, high = -np.ones(rank), np.ones(rank)
                 low[i] = high[i] = sign
-                self.push(-math.inf, _Box(low, high))
+                self.push(-math.inf, Box(low, high))
 
-    def push(self, bound: float, box: _Box) -> None:
+    def push(self, bound: float, box: Box) -> None:
         heapq.heappush(self.heap, (bound, next(self.count), box))
 
     def evaluate(self, beta: Floats) -> float:
@@ -379,7 +341,7 @@ class _Search:
             if self.upper > (1.0 - CLOSE) * before:
                 return
 
-    def program(self, box: _Box) -> tuple[Floats, Floats]:
+    def program(self, box: Box) -> tuple[Floats, Floats]:
         """β [r] in the box with the least max_c ⟨c, β⟩/ℓ(β), and shares λ of the cuts [n]."""
         self.programs += 1
         cuts = np.array(self.cuts) / self.scale

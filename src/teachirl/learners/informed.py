@@ -33,7 +33,8 @@ from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ..guarantees.worst_case import best_case, worst_case
 from ..mdp import kernels
-from ..mdp.model import MDP, Dynamics, check_is_mdp
+from ..mdp.dynamics import Dynamics
+from ..mdp.model import MDP, check_is_mdp
 from ..mdp.occupancy import feature_expectations
 from ..mdp.planning import optimal_policy
 from ..mdp.policy import Policy

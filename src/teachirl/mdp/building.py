@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,9 +10,7 @@ import scipy.sparse as sp
 from ..arrays import ROW_SUM_TOLERANCE, Floats, as_floats, at, frozen, held_elsewhere, unshared
 from ..errors import require
 from ..precision import EPS
-
-if TYPE_CHECKING:
-    from .model import Dynamics
+from .dynamics import Dynamics
 
 
 def checked_transitions(rows: sp.csr_array, dynamics: Dynamics) -> sp.csr_array:

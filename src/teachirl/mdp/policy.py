@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import ROW_SUM_TOLERANCE, Floats, Ints, as_floats, at, checked_indices, frozen
 from ..errors import require
-from .model import MDP, Dynamics, check_is_mdp
+from .dynamics import Dynamics
+from .model import MDP, check_is_mdp
 
 
 @dataclass(frozen=True, eq=False)

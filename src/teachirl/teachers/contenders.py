@@ -21,7 +21,8 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..guarantees.solvers.blocks import Blocks, block_count
-from ..guarantees.solvers.bundle import MATCHED, Search, Sight
+from ..guarantees.solvers.bundle import MATCHED, Search
+from ..guarantees.solvers.view_coordinates import ViewCoordinates
 from ..mdp.kernels.race import meet
 from ..mdp.model import MDP
 from ..mdp.policy import Policy
@@ -127,7 +128,7 @@ class Present(Search):
         features: Floats,
         tolerance: float,
     ) -> None:
-        sight = Sight(mdp, view, 0.0)
+        sight = ViewCoordinates(mdp, view, 0.0)
         count = block_count(mdp, len(sight.basis) + 1)
         super().__init__(mdp, sight, w, target, policy, tolerance, count)
         self.pool = Pool(mdp, sight.basis, w, across(view, features), target, count)

@@ -45,11 +45,10 @@ from ..bounds import (
 )
 from .blocks import Blocks, block_count
 from .master import Master
+from .view_coordinates import ViewCoordinates
 
 # A mixture matches if ‖r‖ is at most this share of the largest ‖μ‖, max‖φ‖/(1 − γ).
 MATCHED = 1e-12
-# Directions in which even this share of the ball holds all of M are left out: they bind nothing.
-LOOSE = 1e-5
 SERIOUS = 0.1  # the share of the promised gain that makes a step
 BALLS = 50  # columns of the ball between two MDP solves, at most
 IDLE = 10  # steps in a row that promise nothing and bring nothing: rounding, time to stop
@@ -102,7 +101,7 @@ def worst_case_by_bundle(
     require(blocks is None or blocks >= 1, f"blocks must be at least 1, got {blocks!r}")
     if policy is not None:
         check_policy(mdp, policy)
-    sight = Sight(mdp, view, float(mismatch))
+    sight = ViewCoordinates(mdp, view, float(mismatch))
     count = block_count(mdp, len(sight.basis)) if blocks is None else blocks
     deadline = clock.seconds() + max_seconds
     search = Search(mdp, sight, -w if maximise else w, target, policy, tolerance, count)
@@ -125,52 +124,13 @@ def worst_case_by_bundle(
     return mirrored(found) if maximise else found
 
 
-class Sight:
-    """The worldview in coordinates B in which ‖A(μ − μ_T)‖² = Σ (σ_i z_i)², z = B(μ − μ_T)."""
-
-    def __init__(self, mdp: MDP, view: Worldview, mismatch: float) -> None:
-        self.view, self.mismatch = view, mismatch
-        self.reach = mdp.largest_feature / (1.0 - mdp.discount) or 1.0
-        self.basis = view.basis
-        if mismatch:
-            left, sigma, right = np.linalg.svd(view.matrix @ view.basis.T, full_matrices=False)
-            binds = 2.0 * self.reach * sigma > LOOSE * mismatch
-            self._left, self._sigma = left[:, binds], sigma[binds]
-            self.basis = np.ascontiguousarray(right[binds] @ view.basis)
-
-    def wider(self, direction: Floats) -> Sight:
-        """With one more coordinate, along a unit vector [k] orthogonal to the rest; for ε = 0."""
-        other = object.__new__(Sight)
-        other.view, other.mismatch, other.reach = self.view, 0.0, self.reach
-        other.basis = np.vstack([self.basis, direction])
-        return other
-
-    def theta(self, theta: Floats) -> Floats:
-        """θ_A [ℓ]; at ε = 0 its length does not matter."""
-        if self.mismatch:
-            return np.asarray(self._left @ (theta / self._sigma))
-        return self.view.multipliers(theta)
-
-    def penalty(self, theta: Floats) -> float:
-        """ε‖θ_A‖"""
-        return self.mismatch * float(np.linalg.norm(theta / self._sigma)) if self.mismatch else 0.0
-
-    def edge(self, theta: Floats) -> Floats:
-        """The −z in the ball with the largest ⟨θ, −z⟩ = ε‖θ_A‖, a little inside."""
-        scaled = theta / self._sigma
-        length = float(np.linalg.norm(scaled))
-        if length == 0.0:
-            return np.zeros_like(theta)
-        return np.asarray(self.mismatch * (1.0 - LOOSE**2) * scaled / self._sigma / length)
-
-
 class Search:
     """The bundle method's state. Rewards are counted from the demonstration's, ⟨w, μ_T⟩."""
 
     def __init__(
         self,
         mdp: MDP,
-        sight: Sight,
+        sight: ViewCoordinates,
         w: Floats,
         target: Floats,
         policy: Policy | None,

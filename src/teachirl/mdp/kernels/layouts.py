@@ -22,7 +22,7 @@ from ...arrays import Floats
 from ...precision import EPS
 
 if TYPE_CHECKING:
-    from ..model import Dynamics
+    from ..dynamics import Dynamics
 
 WIDTHS = (4, 8, 16)  # actions a table may have; fewer are padded
 SLIP_TOLERANCE = 1e-15  # by how much a probability may miss the mixture that it is taken for

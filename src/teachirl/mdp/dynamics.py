@@ -1,0 +1,99 @@
+"""How a world moves: states, the pairs of states and actions, and where they lead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import breadth_first_order
+
+from ..arrays import Floats, Ints, Names, frozen
+from ..errors import require
+from .kernels import Layout, layout_of
+
+
+@dataclass(frozen=True, eq=False)
+class Dynamics:
+    """How the world moves, whatever is seen or wanted in it: shared by all views of one MDP.
+
+    Made by `MDP.from_arrays` and `MDP.from_pairs`, which check it; all arrays are read-only.
+
+    Attributes
+    ----------
+    offsets : int array [S + 1], the pairs of state s are ``offsets[s]:offsets[s + 1]``
+    actions : int array [P], which action each pair takes
+    transitions : sparse array [P, S], rows sum to 1
+    start : array [S], the distribution of the first state
+    discount : float in (0, 1)
+    n_actions : int, how many actions there are in all; a state may have fewer
+    """
+
+    offsets: Ints
+    actions: Ints
+    n_actions: int
+    transitions: sp.csr_array
+    start: Floats
+    discount: float
+    state_names: Names | None = None
+    action_names: Names | None = None
+
+    @property
+    def n_states(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.actions)
+
+    @cached_property
+    def pair_states(self) -> NDArray[np.int32]:
+        """int array [P], the state that each pair belongs to."""
+        counts = np.diff(self.offsets)
+        return frozen(np.repeat(np.arange(self.n_states, dtype=np.int32), counts))
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The same transitions, in the most compact form that the planning kernels understand."""
+        return layout_of(self)
+
+    @cached_property
+    def reachable(self) -> Ints:
+        """int array, the states that some policy visits, in order."""
+        n, rows, starts = self.n_states, self.transitions, np.flatnonzero(self.start > 0.0)
+        if len(starts) == n:
+            return frozen(starts)
+        # The pairs of a state are neighbours, so their successors together are the state's. One
+        # more state leads to where it all starts.
+        ends = np.append(rows.indptr[self.offsets], rows.nnz + len(starts))
+        targets = np.concatenate([rows.indices, starts])
+        graph = sp.csr_array(
+            (np.ones(len(targets), dtype=np.int8), targets, ends), shape=(n + 1, n + 1)
+        )
+        order = breadth_first_order(graph, n, return_predecessors=False)
+        return frozen(np.sort(order[order < n]).astype(np.int64))
+
+    def state_name(self, state: int) -> str:
+        return self.state_names[state] if self.state_names else str(state)
+
+    def action_name(self, action: int) -> str:
+        return self.action_names[action] if self.action_names else str(action)
+
+    def pair_of(self, state: int, action: int) -> int:
+        """The number of the pair (state, action)."""
+        require(
+            0 <= state < self.n_states, f"state must lie in 0 … {self.n_states - 1}, got {state}"
+        )
+        require(
+            0 <= action < self.n_actions,
+            f"action must lie in 0 … {self.n_actions - 1}, got {action}",
+        )
+        first, last = self.offsets[state], self.offsets[state + 1]
+        found = np.flatnonzero(self.actions[first:last] == action)
+        require(
+            len(found) == 1,
+            f"action {self.action_name(action)} does not exist in state {self.state_name(state)}",
+        )
+        return int(first + found[0])
