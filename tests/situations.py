@@ -9,6 +9,7 @@ import numpy as np
 
 import teachirl as ti
 from teachirl.teachers import Situation
+from teachirl.teaching.matching import Matching
 
 
 def situation(task: ti.Task, **changes: Any) -> Situation:
@@ -22,6 +23,6 @@ def situation(task: ti.Task, **changes: Any) -> Situation:
         "candidates": np.arange(len(task.teachable)),
         "features_left": len(task.teachable),
         "cost_left": math.inf,
-        "mismatch": 0.0,
+        "matching": Matching(0.0),
     }
     return Situation(**{**arguments, **changes})

@@ -16,6 +16,7 @@ from teachirl.teachers.contenders import Contender, Points, Present
 from teachirl.teachers.gap_greedy import GapGreedy
 from teachirl.teachers.race import race
 from teachirl.teachers.tr_greedy import TRGreedy
+from teachirl.teaching.matching import Matching
 from teachirl.testing import mdps, policies, weights, worldviews
 from teachirl.testing.teacher import check_teacher
 
@@ -303,7 +304,7 @@ def test_the_second_is_the_best_of_the_others(seed, mismatch):
     assert raced.second is not None and raced.second == raced.second_single != raced.best
     others = np.delete(np.arange(len(features)), raced.best)
     check_pick(int(np.flatnonzero(others == raced.second)[0]), exact[others], 1e-6 * span, 1e-6)
-    scores = np.array(GapGreedy().choose(situation(task, mismatch=mismatch), RNG).scores)
+    scores = np.array(GapGreedy().choose(situation(task, matching=Matching(mismatch)), RNG).scores)
     assert scores[raced.second] == pytest.approx(exact[raced.second], abs=2e-6 * span)
     scores[raced.best] = -np.inf
     assert np.argmax(scores) == raced.second
@@ -476,12 +477,12 @@ def test_lessons_from_samples_take_the_best_guarantee_and_stop_before_it_falls(s
         last = task.worst.value + lesson.rounds[-1].guaranteed * span
         assert with_their_own(task, view)[1][left].max() <= last + 1.5e-3 * span
     # A fixed mismatch is the same in all views.
-    here = situation(task, mismatch=0.2)
-    assert here.mismatch_with(view) == 0.2
-    free = situation(task, fixed=False)
-    assert free.mismatch_with(view) == view.norm * task.demonstration.error
+    here = situation(task, view=view, matching=Matching(0.2))
+    assert here.mismatch == 0.2
+    free = situation(task, view=view, matching=Matching())
+    assert free.mismatch == view.norm * task.demonstration.error
     exactly = ti.Demonstration.of_policy(task.mdp, task.best.policy)
-    assert free.mismatch_with(view, exactly) == 0.0
+    assert free.matching.within(view, exactly) == 0.0
 
 
 def test_it_teaches_what_is_required_even_if_that_takes_from_the_guarantee():
@@ -518,7 +519,7 @@ def test_a_sampled_demonstration_with_the_mismatch_it_may_have():
     shown = sampled(mdp, w, 2000)
     task = ti.Task(mdp, w, view, features, demonstration=shown)
     mismatch = view.norm * shown.error
-    choice = GapGreedy(1e-3).choose(situation(task, mismatch=mismatch), RNG)
+    choice = GapGreedy(1e-3).choose(situation(task, matching=Matching(mismatch)), RNG)
     exact = one_by_one(mdp, view, w, shown, features, mismatch, method="bundle")
     doubt = 3e-4 * span_of(mdp, w)
     check_pick(choice.feature, exact, 1e-3 * span_of(mdp, w), doubt)

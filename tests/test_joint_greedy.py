@@ -12,6 +12,7 @@ from situations import situation
 from teachirl.errors import InvalidInputError
 from teachirl.teachers.gap_greedy import GapGreedy
 from teachirl.teachers.joint_greedy import JointGreedy
+from teachirl.teaching.matching import Matching
 from teachirl.testing.teacher import check_teacher
 from teachirl.what_to_show.search import best_demonstration
 
@@ -107,8 +108,7 @@ def sampled_task(seed: int, episodes: int = 10**4) -> ti.Task:
 def test_it_never_guarantees_less_than_gap_greedy_with_either_demonstration(make, seed):
     task = make(seed)
     span = task.best.value - task.worst.value
-    ε = task.worldview.norm * task.demonstration.error
-    here = situation(task, mismatch=ε, fixed=False)
+    here = situation(task, matching=Matching())
 
     def reached(feature, shown):
         view = task.worldview.extend(task.teachable[feature])
@@ -120,7 +120,7 @@ def test_it_never_guarantees_less_than_gap_greedy_with_either_demonstration(make
     assert mine == pytest.approx(choice.scores[choice.feature], abs=1e-4 * span)
     optimal = ti.Demonstration.of_policy(task.mdp, task.best.policy)
     for shown in (task.demonstration, optimal):
-        other = replace(here, demonstration=shown, mismatch=here.mismatch_with(here.view, shown))
+        other = replace(here, demonstration=shown)
         alone = GapGreedy(1e-4).choose(other, RNG)
         if alone.feature is not None:
             assert mine >= reached(alone.feature, shown) - 2e-4 * span
@@ -179,7 +179,7 @@ def test_costs_and_mismatch():
     cheap = JointGreedy(shortlist=4, starts=2).choose(situation(task, cost_left=1e7), RNG)
     assert cheap.feature != 3
     span = task.best.value - task.worst.value
-    here = situation(task, mismatch=0.05)
+    here = situation(task, matching=Matching(0.05))
     choice = JointGreedy(shortlist=2, starts=2, tolerance=1e-4).choose(here, RNG)
     view = task.worldview.extend(task.teachable[choice.feature])
     shown = choice.demonstration or task.demonstration

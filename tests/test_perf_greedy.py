@@ -37,9 +37,7 @@ def situation_of(task, learner=None, taught=(), policy=None, **changes):
         shown = view.matrix @ task.demonstration.expectations
         policy = (learner or Projection()).learn(view.observe(task.mdp), shown).policy
     free = np.setdiff1d(np.arange(len(task.teachable)), [*taught, *task.forbidden])
-    made = Situation(
-        task, view, task.demonstration, policy, tuple(taught), free, len(free), np.inf, 0.0
-    )
+    made = Situation(task, view, task.demonstration, policy, tuple(taught), free, len(free), np.inf)
     return replace(made, **changes)
 
 

@@ -47,7 +47,7 @@ def situation(task, taught=(), features_left=1, cost_left=math.inf):
     view = task.worldview.extend(task.teachable[list(taught)]) if taught else task.worldview
     return Situation(
         *(task, view, task.demonstration, Policy.uniform(task.mdp), tuple(taught)),
-        *(np.array(candidates, dtype=np.int64), features_left, cost_left, 0.0),
+        *(np.array(candidates, dtype=np.int64), features_left, cost_left),
     )
 
 

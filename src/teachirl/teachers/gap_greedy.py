@@ -131,15 +131,15 @@ def race_of(
     """The race of the candidates from this view on, each with the ε that it would have."""
     task = situation.task
     features, after = task.teachable[candidates], None
-    if not situation.fixed and shown.error > 0.0:
-        after = [situation.mismatch_with(view.extend(f), shown) for f in features]
+    if situation.matching.varies(shown):
+        after = [situation.matching.within(view.extend(f), shown) for f in features]
     return race(
         task.mdp,
         view,
         task.weights,
         shown,
         features,
-        situation.mismatch_with(view, shown),
+        situation.matching.within(view, shown),
         mismatches=after,
         costs=costs,
         tolerance=tolerance,
@@ -148,7 +148,7 @@ def race_of(
 
 def _may_lose(situation: Situation, raced: Raced) -> bool:
     """Whether a feature may take from what is guaranteed, as ε grows with it."""
-    grows = not situation.fixed and situation.demonstration.error > 0.0
+    grows = situation.matching.varies(situation.demonstration)
     return grows and raced.present - situation.task.worst.lower > raced.tie
 
 

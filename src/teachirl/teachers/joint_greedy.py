@@ -19,7 +19,6 @@ from ..arrays import Floats, Ints, frozen
 from ..demonstrations.demonstration import Demonstration
 from ..errors import require
 from ..guarantees.bounds import check_limits
-from ..guarantees.worst_case import worst_case
 from ..precision import ranks
 from ..teaching.teacher import Choice, Situation
 from ..views.scorer import NOTHING
@@ -188,14 +187,7 @@ class JointGreedy:
     def _guaranteed(self, situation: Situation, view: Worldview, shown: Demonstration) -> float:
         """The reward that this demonstration guarantees; min R if nobody matches it."""
         task = situation.task
-        found = worst_case(
-            task.mdp,
-            view,
-            task.weights,
-            shown,
-            situation.mismatch_with(view, shown),
-            tolerance=0.25 * self.tolerance,
-        )
+        found = task.worst_case(view, shown, situation.matching, tolerance=0.25 * self.tolerance)
         return found.lower if math.isfinite(found.lower) else task.worst.lower
 
 

@@ -21,8 +21,6 @@ import numpy as np
 from ..arrays import Ints, as_floats, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
-from ..guarantees.bounds import WorstCaseStatus
-from ..guarantees.worst_case import worst_case
 from ..learners import Informed, Learner
 from ..mdp import clock
 from ..mdp.occupancy import feature_expectations
@@ -31,6 +29,7 @@ from ..selection.greedy import is_number, is_whole, money_left
 from ..views.teaching_risk import relative_risk, teaching_risk
 from ..views.worldview import Worldview
 from .lesson import Lesson, LessonStatus, Round
+from .matching import Matching
 from .task import Task
 from .teacher import Choice, Situation, Teacher
 
@@ -110,15 +109,11 @@ def teach(
         f"until must be a relative performance from 0 to 1, got {until!r}",
     )
     require(certified or until is None, "until needs certified=True: it is about a guarantee")
-    require(
-        mismatch is None or (is_number(mismatch) and 0.0 <= mismatch < math.inf),
-        f"mismatch must be non-negative, got {mismatch!r}",
-    )
     most = len(task.teachable) if budget is None else int(budget)
     _check_required(task, most, max_cost)
     if isinstance(learner, Informed):
         learner = learner.informed(task.mdp, task.weights)
-    lecture = _Lecture(task, learner, mismatch, certified)
+    lecture = _Lecture(task, learner, Matching(mismatch), certified)
     if after is None:
         lecture.begin(start)
     else:
@@ -138,11 +133,9 @@ def teach(
 class _Lecture:
     """A lesson while it goes on."""
 
-    def __init__(
-        self, task: Task, learner: Learner, mismatch: float | None, certified: bool
-    ) -> None:
+    def __init__(self, task: Task, learner: Learner, matching: Matching, certified: bool) -> None:
         self.task, self.learner = task, learner
-        self.mismatch, self.certified = mismatch, certified
+        self.matching, self.certified = matching, certified
         self.view, self.demonstration = task.worldview, task.demonstration
         self.rounds: list[Round] = []
         self.taught: list[int] = []
@@ -227,8 +220,7 @@ class _Lecture:
             candidates=candidates,
             features_left=most - len(self.taught),
             cost_left=max_cost - self.cost,
-            mismatch=self.allowed(),
-            fixed=self.mismatch is not None,
+            matching=self.matching,
             begun=self.begun,
             notes=self.notes,
         )
@@ -251,12 +243,6 @@ class _Lecture:
             self.demonstration = as_demonstration(task.mdp, choice.demonstration)
         self._train(int(choice.feature), choice, spent)
         return True
-
-    def allowed(self) -> float:
-        """ε, up to which learners are taken to match."""
-        if self.mismatch is not None:
-            return self.mismatch
-        return self.view.norm * self.demonstration.error
 
     def _train(self, feature: int | None, choice: Choice | None, choosing: float) -> None:
         task, view = self.task, self.view
@@ -292,11 +278,7 @@ class _Lecture:
         )
 
     def _guaranteed(self) -> float:
-        task = self.task
-        found = worst_case(task.mdp, self.view, task.weights, self.demonstration, self.allowed())
-        if found.status is WorstCaseStatus.INFEASIBLE:
-            return 0.0  # nobody matches, so nothing is known of who comes near
-        return task.relative_at_least(found.lower)
+        return self.task.guaranteed(self.view, self.demonstration, self.matching)
 
 
 def _check_those_involved(task: object, teacher: object, learner: object, rng: object) -> None:

@@ -6,6 +6,7 @@ all teachers share, such as the best policy there is, is computed once, here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -15,11 +16,14 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats, Names, as_floats, at, checked_names, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
+from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
+from ..guarantees.worst_case import worst_case
 from ..mdp.model import MDP
 from ..mdp.planning import Plan, optimal_policy, performance_at_least, worst_policy
 from ..mdp.policy import Policy
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview, check_worldview
+from .matching import Matching
 
 
 class Task:
@@ -127,6 +131,44 @@ class Task:
         if self.mdp.n_pairs == self.mdp.n_states:  # there is one policy
             return 1.0
         return performance_at_least(self.mdp, self.weights, reward, self.best, self.worst)
+
+    def worst_case(
+        self,
+        view: Worldview,
+        demonstration: Demonstration,
+        matching: Matching,
+        *,
+        tolerance: float = 1e-6,
+        max_seconds: float = math.inf,
+    ) -> WorstCaseBounds:
+        """The least reward of learners who see this, are shown that, and match so closely."""
+        allowed = matching.within(view, demonstration)
+        return worst_case(
+            self.mdp,
+            view,
+            self.weights,
+            demonstration,
+            allowed,
+            tolerance=tolerance,
+            max_seconds=max_seconds,
+        )
+
+    def guaranteed(
+        self,
+        view: Worldview,
+        demonstration: Demonstration,
+        matching: Matching,
+        *,
+        max_seconds: float = math.inf,
+    ) -> float:
+        """The relative performance that learners who see this and match that have at least.
+
+        It is 0 if nobody matches: nothing is known of who comes near.
+        """
+        found = self.worst_case(view, demonstration, matching, max_seconds=max_seconds)
+        if found.status is WorstCaseStatus.INFEASIBLE:
+            return 0.0
+        return self.relative_at_least(found.lower)
 
     def index(self, feature: int | str) -> int:
         """The number of a teachable feature, given by number or name."""

@@ -17,6 +17,7 @@ from ..demonstrations.demonstration import Demonstration
 from ..mdp.policy import Policy
 from ..selection.greedy import money_left
 from ..views.worldview import Worldview
+from .matching import Matching
 from .task import Task
 
 
@@ -35,9 +36,7 @@ class Situation:
         within the budget; while some are required, those alone. Never empty
     features_left : how many features may still be taught
     cost_left : what they may cost in all, up to rounding, see `money_left`; ∞ if it does not matter
-    mismatch : ε, up to which learners are taken to match
-    fixed : whether that is so in all views and for all demonstrations; if not, they match as
-        closely as the expert himself does, see `mismatch_with`
+    matching : Matching, how closely learners are taken to match
     begun : how many of `taught` had been taught before this teacher took over, in a lesson that
         goes on from another; all that follow are her own choices
     notes : the teacher's own, kept from one round of a lesson to the next, to save work: with none
@@ -52,8 +51,7 @@ class Situation:
     candidates: Ints
     features_left: int
     cost_left: float
-    mismatch: float
-    fixed: bool = True
+    matching: Matching = field(default_factory=Matching)
     begun: int = 0
     notes: dict[str, Any] = field(default_factory=dict)
 
@@ -74,12 +72,10 @@ class Situation:
         """Whether the candidates are required ones, one of which is taught even if it is no use."""
         return bool(np.isin(self.candidates, self.task.required).any())
 
-    def mismatch_with(self, view: Worldview, demonstration: Demonstration | None = None) -> float:
-        """ε for another view, and another demonstration: ‖A‖ times its error, if not fixed."""
-        if self.fixed:
-            return self.mismatch
-        error = (demonstration or self.demonstration).error
-        return view.norm * error if error else 0.0
+    @property
+    def mismatch(self) -> float:
+        """ε as things stand."""
+        return self.matching.within(self.view, self.demonstration)
 
 
 @dataclass(frozen=True, eq=False)

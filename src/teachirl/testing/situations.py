@@ -15,6 +15,7 @@ from ..mdp.model import MDP
 from ..mdp.planning import optimal_policy, worst_policy
 from ..mdp.policy import Policy
 from ..teachers import Situation
+from ..teaching.matching import Matching
 from ..teaching.task import Task
 from ..views.worldview import Worldview
 from ..worlds import chain, gridworld
@@ -146,7 +147,7 @@ def _scene(
         candidates=np.array(candidates_of(task, taught, money)),
         features_left=len(task.teachable) - len(taught) if left is None else left,
         cost_left=money,
-        mismatch=mismatch,
+        matching=Matching(mismatch),
     )
     return Scene(name, situation)
 

@@ -24,7 +24,6 @@ from .basis import (
     Difference,
     ample,
     differences,
-    guaranteed_with,
     notes_on,
     task_of,
     why_below,
@@ -269,8 +268,8 @@ def _alternative(
     feature, lessons = other.feature, problem.lessons
     view = situation.view.extend(lessons.features[feature])
     shown = other.demonstration or situation.demonstration
-    guaranteed = guaranteed_with(problem, view, shown, situation.mismatch_with(view, shown))
-    return Alternative(lessons.names[feature], float(lessons.costs[feature]), float(guaranteed))
+    guaranteed = problem.guaranteed(view, shown)
+    return Alternative(lessons.names[feature], float(lessons.costs[feature]), guaranteed)
 
 
 def _where_to_stop(problem: Problem, lesson: Lesson) -> tuple[int, str, bool]:

@@ -9,10 +9,9 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...demonstrations.demonstration import Demonstration
-from ...guarantees.bounds import WorstCaseStatus
-from ...guarantees.worst_case import worst_case
 from ...mdp.model import MDP
 from ...precision import INVISIBLE, ranks
+from ...teaching.matching import Matching
 from ...teaching.task import Task
 from ...views.potential_shaping import Indistinct
 from ...views.teaching_risk import teaching_risk
@@ -95,11 +94,6 @@ def task_of(problem: Problem) -> Task:
     return task
 
 
-def allowed_mismatch(problem: Problem, view: Worldview, shown: Demonstration) -> float:
-    """ε, up to which she is taken to match: as the file says, or as `teach` has it by default."""
-    return view.norm * shown.error if problem.mismatch is None else problem.mismatch
-
-
 def ample(task: Task) -> float:
     """More than all features cost: with this to spend, none is too dear, and gains count per cost.
 
@@ -107,20 +101,6 @@ def ample(task: Task) -> float:
     """
     costs = task.costs
     return 2.0 * float(costs.sum()) if (costs != costs[:1]).any() else math.inf
-
-
-def guaranteed_with(
-    problem: Problem,
-    view: Worldview,
-    shown: Demonstration,
-    mismatch: float,
-    max_seconds: float = math.inf,
-) -> float:
-    """The relative performance of all who see this and match what is shown: at least."""
-    found = worst_case(problem.mdp, view, problem.weights, shown, mismatch, max_seconds=max_seconds)
-    if found.status is WorstCaseStatus.INFEASIBLE:
-        return 0.0  # nobody matches, so nothing is known of who comes near
-    return problem.task.relative_at_least(found.lower)
 
 
 def why_below(
@@ -139,7 +119,8 @@ def why_below(
     name, performance, mismatch : hers
     """
     # A little more than her mismatch, which is said rounded up.
-    proved = guaranteed_with(problem, view, shown, 1.001 * mismatch, ASIDE)
+    less = Matching(1.001 * mismatch)
+    proved = problem.task.guaranteed(view, shown, less, max_seconds=ASIDE)
     return (
         f"{name} does less than is guaranteed, {percent_at_least(performance)}, as she misses what "
         f"she is shown by {at_most(mismatch)} in her features: of learners who miss it by that "
@@ -196,10 +177,8 @@ __all__ = [
     "ROUNDED",
     "SAME_GUARANTEE",
     "Difference",
-    "allowed_mismatch",
     "ample",
     "differences",
-    "guaranteed_with",
     "notes_on",
     "task_of",
     "why_below",

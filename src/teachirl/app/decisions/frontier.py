@@ -25,9 +25,7 @@ from ..problem import Problem
 from .basis import (
     ROUNDED,
     SAME_GUARANTEE,
-    allowed_mismatch,
     ample,
-    guaranteed_with,
     notes_on,
     task_of,
 )
@@ -188,9 +186,7 @@ class _Tried:
     def attempt(self, features: frozenset[int]) -> float:
         if features not in self.guaranteed:
             view, shown = self.view(features), self.task.demonstration
-            mismatch = allowed_mismatch(self.problem, view, shown)
-            found = guaranteed_with(self.problem, view, shown, mismatch)
-            self.guaranteed[features] = float(found)
+            self.guaranteed[features] = self.problem.guaranteed(view, shown)
         return self.guaranteed[features]
 
     def hopeless(self, features: frozenset[int]) -> bool:

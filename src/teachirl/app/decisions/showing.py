@@ -8,7 +8,7 @@ from ...demonstrations.demonstration import Demonstration, as_demonstration
 from ...what_to_show.search import Shown, best_demonstration
 from ..digits import percent, percent_at_least
 from ..problem import Problem
-from .basis import SAME_GUARANTEE, allowed_mismatch, guaranteed_with
+from .basis import SAME_GUARANTEE
 
 # Places from which a demonstration is sought only to say whether it is worth choosing one, and
 # transitions up to which that takes seconds.
@@ -37,8 +37,7 @@ def what_to_show(
         if chosen.gain == 0.0:
             return chosen, "Demonstrate an optimal policy: none was found to be better."
         optimal = as_demonstration(problem.mdp, task.best.policy)
-        mismatch = allowed_mismatch(problem, problem.worldview, optimal)
-        plain = guaranteed_with(problem, problem.worldview, optimal, mismatch)
+        plain = problem.guaranteed(problem.worldview, optimal)
         return chosen, (
             f"Demonstrate a policy that was chosen for her, with a relative performance of {own} "
             f"itself. Before anything is taught it guarantees {percent_at_least(now)}; an optimal "
@@ -61,8 +60,7 @@ def what_to_show(
         proof_solves=0,
         indistinct=task.indistinct,
     )
-    mismatch = allowed_mismatch(problem, problem.worldview, found.demonstration)
-    then = guaranteed_with(problem, problem.worldview, found.demonstration, mismatch)
+    then = problem.guaranteed(problem.worldview, found.demonstration)
     if then <= now + SAME_GUARANTEE:
         return found, f"{what} No other was found that would guarantee more than it does now."
     return found, (

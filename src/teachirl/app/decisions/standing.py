@@ -22,7 +22,6 @@ from ..problem import Problem
 from .basis import (
     SAME_GUARANTEE,
     Difference,
-    allowed_mismatch,
     differences,
     notes_on,
     task_of,
@@ -140,7 +139,7 @@ def assess(problem: Problem, *, progress: Progress | None = None) -> Standing:
     proofs.advance()
     size = diameter(mdp)
     proofs.advance()
-    mismatch = allowed_mismatch(problem, view, shown)
+    mismatch = problem.matching.within(view, shown)
     proved = certify(mdp, view, weights, shown, mismatch, size=size, indistinct=indistinct)
     proofs.advance()
     learners = []

@@ -17,6 +17,7 @@ from ...learners import Learner as LearnerProtocol
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
 from ...teachers import Teacher
+from ...teaching.matching import Matching
 from ...teaching.task import Task
 from ...views.worldview import Worldview
 from ...what_to_show.search import Shown, best_demonstration
@@ -100,6 +101,15 @@ class Problem:
             return None
         rng = np.random.default_rng(self.seed)
         return best_demonstration(self.mdp, self.worldview, self.weights, rng=rng)
+
+    @property
+    def matching(self) -> Matching:
+        """How closely learners are taken to match, as the file says."""
+        return Matching(self.mismatch)
+
+    def guaranteed(self, view: Worldview, demonstration: Demonstration) -> float:
+        """The relative performance that learners who see this and match that have at least."""
+        return self.task.guaranteed(view, demonstration, self.matching)
 
     @cached_property
     def task(self) -> Task:

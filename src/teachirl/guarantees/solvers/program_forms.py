@@ -22,6 +22,8 @@ from ..bounds import MATCHED
 
 # What is left of a row by cancellation, relative to its terms, is rounding: no constraint.
 UNSEEN = 1e-12
+# HiGHS' interior point method may go on for ever; it ends in some tens of steps if it ends.
+MOST_STEPS = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +204,7 @@ def highs_solver(
         "primal_feasibility_tolerance": 1e-9,
         "dual_feasibility_tolerance": 1e-9,
         "small_matrix_value": 1e-12,
+        "ipm_iteration_limit": MOST_STEPS,
     }
     for name, value in options.items():
         solver.setOptionValue(name, value)

@@ -18,11 +18,10 @@ import numpy as np
 
 from ...arrays import Floats
 from ...figures.records import Claim, Curve, Figure, Findings, Panel, Verdict
-from ...guarantees.bounds import WorstCaseStatus
-from ...guarantees.worst_case import worst_case
 from ...learners import Projection
 from ...teachers import GapGreedy, PerfGreedy, Random, Teacher, TRGreedy
 from ...teaching.lesson import Lesson
+from ...teaching.matching import Matching
 from ...teaching.rounds import teach
 from ...teaching.task import Task
 from ...worlds import gridworld
@@ -109,9 +108,7 @@ def _guaranteed(settings: Settings, task: Task, lesson: Lesson) -> list[float]:
         if number not in chosen:
             continue
         if number <= len(taught) or math.isnan(proved[len(taught)]):
-            found = worst_case(task.mdp, view, task.weights, task.demonstration)
-            matched = found.status is not WorstCaseStatus.INFEASIBLE
-            last = task.relative_at_least(found.lower) if matched else 0.0
+            last = task.guaranteed(view, task.demonstration, Matching(0.0))
         proved[number] = last
     return proved
 

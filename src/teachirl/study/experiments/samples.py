@@ -11,13 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binomtest
 
-from ...demonstrations.demonstration import Demonstration
+from ...demonstrations.demonstration import Demonstration, as_demonstration
 from ...figures.records import Claim, Curve, Figure, Findings, Panel, Verdict
-from ...guarantees.bounds import WorstCaseStatus
-from ...guarantees.worst_case import worst_case
 from ...learners import MinNormPoint
 from ...mdp.occupancy import feature_expectations
 from ...mdp.policy import Policy
+from ...teaching.matching import Matching
 from ...teaching.task import Task
 from ...views.worldview import Worldview
 from ...worlds import gridworld
@@ -82,12 +81,7 @@ def run(settings: Settings, trial: int) -> Result:
 
 def _guaranteed(task: Task, shown: Demonstration | Policy) -> float:
     """The relative performance of whoever is as close to what is shown as the expert may be."""
-    error = shown.error if isinstance(shown, Demonstration) else 0.0
-    view = task.worldview
-    found = worst_case(task.mdp, view, task.weights, shown, mismatch=view.norm * error)
-    if found.status is WorstCaseStatus.INFEASIBLE:
-        return 0.0
-    return task.relative_at_least(found.lower)
+    return task.guaranteed(task.worldview, as_demonstration(task.mdp, shown), Matching())
 
 
 def analyse(settings: Settings, results: Results) -> Findings:

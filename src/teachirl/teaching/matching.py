@@ -1,0 +1,53 @@
+"""How closely learners are taken to match what they are shown."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..demonstrations.demonstration import Demonstration
+from ..errors import require
+from ..selection.greedy import is_number
+from ..views.worldview import Worldview
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Whom a guarantee is about: learners with ‖A(μ_L − μ_T)‖ ≤ ε.
+
+    Parameters
+    ----------
+    mismatch : ε, in the learner's features, whatever is shown and seen; None: as closely as the
+        expert himself does, ‖A‖ times the demonstration's error, which is 0 for an exact one
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> from teachirl.teaching.matching import Matching
+    >>> mdp = ti.worlds.chain(5)
+    >>> shown = ti.Demonstration.of_policy(mdp, ti.Policy.uniform(mdp))
+    >>> view = ti.Worldview.select(mdp, ["cell 3"])
+    >>> Matching().within(view, shown), Matching(0.2).within(view, shown)
+    (0.0, 0.2)
+    """
+
+    mismatch: float | None = None
+
+    def __post_init__(self) -> None:
+        require(
+            self.mismatch is None or (is_number(self.mismatch) and 0.0 <= self.mismatch < math.inf),
+            f"mismatch must be non-negative, got {self.mismatch!r}",
+        )
+
+    def within(self, view: Worldview, demonstration: Demonstration) -> float:
+        """ε for learners who see this and are shown that."""
+        if self.mismatch is not None:
+            return self.mismatch
+        return view.norm * demonstration.error if demonstration.error else 0.0
+
+    def varies(self, demonstration: Demonstration) -> bool:
+        """Whether ε is another in other views."""
+        return self.mismatch is None and demonstration.error > 0.0
+
+
+__all__ = ["Matching"]
