@@ -133,7 +133,7 @@ def test_a_cluster_that_goes_away(tmp_path, monkeypatch):
         with (
             worker(tmp_path, address, PYTHONPATH=str(tmp_path / "other")),
             pytest.raises(
-                EngineError, match=f"'teachirl.study.engine'; install teachirl {ti.__version__}"
+                EngineError, match=f"'teachirl.study'; install teachirl {ti.__version__}"
             ),
         ):
             run_units(jobs, on_done=print, cluster=address)

@@ -12,8 +12,9 @@ import pytest
 import scipy.sparse as sp
 from scipy import stats
 
-from teachirl import MDP, FileFormatError, InvalidInputError, Policy, trajectory_files, worlds
+from teachirl import MDP, FileFormatError, InvalidInputError, Policy, worlds
 from teachirl.demonstrations import demonstration as module
+from teachirl.demonstrations import trajectory_files
 from teachirl.demonstrations.demonstration import (
     Demonstration,
     as_demonstration,

@@ -365,7 +365,7 @@ def test_where_no_feature_lifts_anything_the_risk_decides_then_the_cost():
     assert GapGreedy().choose(situation(task), RNG).feature is None
 
     # At ε = 100 anybody matches, so that all tie whatever is taught.
-    vague = {"mismatch": 100.0}
+    vague = {"matching": Matching(100.0)}
     task = ti.Task(mdp, w, view, features)
     assert GapGreedy().choose(situation(task, **vague), RNG).feature == 4
     task = ti.Task(mdp, w, view, [*features, 2.0 * np.array(features[4])], [1, 1, 1, 1, 5, 3])
@@ -500,7 +500,7 @@ def test_it_teaches_what_is_required_even_if_that_takes_from_the_guarantee():
     ).lower
     exact = with_their_own(worse, view)[1]
     assert (exact < before - 1e-2 * span_of(task.mdp, task.weights)).all()
-    own = {"mismatch": view.norm * worse.demonstration.error, "fixed": False}
+    own = {"matching": Matching()}
     assert GapGreedy(1e-3).choose(situation(worse, **own), RNG).feature is None
     must = ti.Task(
         worse.mdp,

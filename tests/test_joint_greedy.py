@@ -144,7 +144,7 @@ def test_lessons_from_a_sample_guarantee_what_the_scores_say():
 
 def test_if_nothing_gains_the_risk_decides_and_it_stops_where_that_does_not_fall():
     mdp, nothing = ti.worlds.chain(5), ti.Worldview(np.empty((0, 5)))
-    vague = {"mismatch": 100.0}  # anybody matches
+    vague = {"matching": Matching(100.0)}  # anybody matches
     w = [0.0, 0.0, 0.0, 1.0, 2.0]
     teacher = JointGreedy(shortlist=2, starts=1)
     task = ti.Task(mdp, w, nothing, np.eye(5))
