@@ -62,7 +62,7 @@ def test_no_module_hides_a_name():
 
 def test_modules_and_names_can_be_asked_for_in_any_order():
     code = """
-import teachirl.teaching.rounds, teachirl.worlds.driving
+import teachirl.teaching.teach, teachirl.worlds.driving
 from teachirl import teach, worlds
 from teachirl.mdp import kernels
 from teachirl import *

@@ -25,7 +25,7 @@ from teachirl.learners.nearness import IDLE
 from teachirl.mdp.kernels.simulation import rehearse
 from teachirl.teachers import Situation
 from teachirl.teachers.perf_greedy import PerfGreedy
-from teachirl.teaching.rounds import teach
+from teachirl.teaching.teach import teach
 from teachirl.testing import mdps, policies, weights, worldviews
 
 

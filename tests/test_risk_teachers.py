@@ -22,7 +22,7 @@ from teachirl.teachers import Situation
 from teachirl.teachers.optimal_subset import OptimalSubset, _earlier
 from teachirl.teachers.random import Random
 from teachirl.teachers.tr_greedy import TRGreedy
-from teachirl.teaching.rounds import teach
+from teachirl.teaching.teach import teach
 from teachirl.testing import weights, worldviews
 from teachirl.views.teaching_risk import risk_after, teaching_risk
 from teachirl.views.worldview import unit_rows

@@ -28,8 +28,8 @@ from .mdp.soft_planning import SoftPlan, soft_policy
 from .selection.best_subset import Subset, SubsetStatus, best_subset
 from .selection.greedy import GreedyPlan, greedy_plan
 from .teaching.lesson import Lesson, LessonStatus, Round
-from .teaching.rounds import teach
 from .teaching.task import Task
+from .teaching.teach import teach
 from .views.teaching_risk import BlindSpot, blind_spot, relative_risk, risk_after, teaching_risk
 from .views.worldview import Worldview
 from .what_to_show.search import Shown, ShownStatus, best_demonstration

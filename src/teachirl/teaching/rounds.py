@@ -1,19 +1,16 @@
-"""The lesson: Algorithm 1 of the paper, for any teacher and any learner.
+"""The rounds of a lesson, one by one: what the teacher chose, and where that led.
 
-Round 0 is the learner as she comes, trained on what she sees of the demonstration. Before each
-round that follows, the stopping rules are checked; then the teacher chooses a feature f, the
-learner's worldview becomes A ⊕ ⟨f, ·⟩, and she trains from her last policy on her new view of the
-demonstration.
-
-The paper stops once |R(L) − R(T)| ≤ ε, or after B rounds. Here a lesson can end as well when the
-money is spent, or as soon as a relative performance is guaranteed, whatever the learner does.
+Round 0 is the learner as she comes, trained on what she sees of the demonstration. In each round
+that follows the teacher chooses a feature f, the learner's worldview becomes A ⊕ ⟨f, ·⟩, and she
+trains from her last policy on her new view of the demonstration. Whoever drives the rounds decides
+when there have been enough (`teach`); without a learner they are a plan, and what it guarantees.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from functools import cached_property
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,271 +31,237 @@ from .task import Task
 from .teacher import Choice, Situation, Teacher
 
 
-def teach(
-    task: Task,
-    teacher: Teacher,
-    learner: Learner | Informed,
-    *,
-    rng: np.random.Generator,
-    budget: int | None = None,
-    max_cost: float = math.inf,
-    tolerance: float | None = None,
-    until: float | None = None,
-    mismatch: float | None = None,
-    certified: bool = True,
-    start: Policy | None = None,
-    after: Lesson | None = None,
-) -> Lesson:
-    """Teach features until a stopping rule applies: Algorithm 1 of the paper.
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """Where a lesson stands after a round.
+
+    Attributes
+    ----------
+    round : Round, its numbers
+    taught : indices of all features that were taught so far
+    view : Worldview, what the learner sees by now
+    demonstration : what she is shown by now
+    policy : what she does by now
+    situation, choice : where the teacher chose, and what; None before anything was taught
+    """
+
+    round: Round
+    taught: tuple[int, ...]
+    view: Worldview
+    demonstration: Demonstration
+    policy: Policy
+    situation: Situation | None = None
+    choice: Choice | None = None
+
+    def guarantees(self, performance: float) -> bool:
+        """Whether that relative performance is guaranteed; up to 1e-9, as 1 is never proved."""
+        return self.round.guaranteed >= performance - 1e-9
+
+
+class Rounds(Iterator[Moment]):
+    """A lesson while it goes on: each `next` is a round, until nothing is left to be taught.
 
     Parameters
     ----------
+    task, teacher : Task, Teacher
+    learner : who learns; None if only the plan matters: the policy then stays the start's, and
+        performance and mismatch are NaN
     rng : for teachers who leave something to chance
-    budget : B, how many features may be taught in all, those of `after` included; all of them by
-        default
-    max_cost : what they may cost in all, those of `after` included
-    tolerance : ε; the lesson ends once |R(L) − R(T)| is at most this fraction of max R − min R, T
-        being the task's own demonstration; or, if only episodes of it are known, once that is
-        within what they leave open. A negative one never ends it. 1e-3 by default; with `until`,
-        which asks for more than luck, negative
-    until : the lesson ends once this relative performance is guaranteed, up to 1e-9
-    mismatch : how closely learners are taken to match, in her features, for what is guaranteed. By
-        default exactly; a sampled demonstration, as closely as the expert himself does. For one
-        who stops early, such as Projection(tolerance), give what she stops at, or see
-        `Round.guaranteed`
+    budget : how many features may be taught in all, those of `after` included
+    max_cost : what they may cost in all
+    matching : Matching, whom guarantees are about
     certified : whether to compute what is guaranteed, one exact worst case a round
     start : the policy that the learner starts with; the uniform one by default
-    after : a lesson of this task to go on from. What its last round guarantees is computed anew,
-        with this `mismatch`
+    after : a lesson of this task to go on from; what its last round guarantees is computed anew
 
-    Returns
-    -------
-    Lesson
+    Attributes
+    ----------
+    status : LessonStatus, why no more rounds came; known once they have ended by themselves
 
     Examples
     --------
     >>> import numpy as np, teachirl as ti
+    >>> from teachirl.teaching.rounds import Rounds
     >>> mdp = ti.worlds.chain(5)
     >>> view = ti.Worldview.select(mdp, ["cell 3"])
     >>> task = ti.Task(mdp, [-2, -1, 0, 1, 2], view, np.eye(5))
-    >>> rng = np.random.default_rng(0)
-    >>> lesson = ti.teach(task, ti.teachers.TRGreedy(), ti.learners.MinNormPoint(), rng=rng)
-    >>> print(lesson)
-         taught             cost   risk   mismatch  performance  guaranteed
-      0  (nothing yet)         0  1.000     < 1e-9        0.479       0.000
-      1  cell 1                1  0.775     < 1e-9        1.000       1.000
-    ended: she earns what the expert does, up to the tolerance
+    >>> rounds = Rounds(task, ti.teachers.TRGreedy(), rng=np.random.default_rng(0), budget=2)
+    >>> [(each.round.name, round(each.round.guaranteed, 3)) for each in rounds]
+    [('', 0.0), ('cell 1', 1.0), ('cell 5', 1.0)]
+    >>> print(rounds.status)
+    as many features as allowed were taught; raise budget to go on
     """
-    _check_those_involved(task, teacher, learner, rng)
-    require(
-        budget is None or (is_whole(budget) and budget >= 0),
-        f"budget must be a whole number that is not negative, got {budget!r}",
-    )
-    require(
-        is_number(max_cost) and max_cost >= 0.0,
-        f"max_cost must not be negative; math.inf if it does not matter; got {max_cost!r}",
-    )
-    if tolerance is None:
-        tolerance = 1e-3 if until is None else -1.0
-    require(
-        is_number(tolerance) and not math.isnan(tolerance),
-        f"tolerance must be a number, got {tolerance!r}",
-    )
-    require(
-        until is None or (is_number(until) and 0.0 <= until <= 1.0),
-        f"until must be a relative performance from 0 to 1, got {until!r}",
-    )
-    require(certified or until is None, "until needs certified=True: it is about a guarantee")
-    most = len(task.teachable) if budget is None else int(budget)
-    _check_required(task, most, max_cost)
-    if isinstance(learner, Informed):
-        learner = learner.informed(task.mdp, task.weights)
-    lecture = _Lecture(task, learner, Matching(mismatch), certified)
-    if after is None:
-        lecture.begin(start)
-    else:
-        require(isinstance(after, Lesson), f"after must be a Lesson, got {type(after).__name__}")
-        require(start is None, "start is for a new lesson; the one to go on from has its policy")
-        require(after.task is task, "after must be a lesson of this very task")
-        lecture.resume(after)
-    while True:
-        status = lecture.ended(most, max_cost, tolerance, until)
-        if status is None and not lecture.next(teacher, rng, most, max_cost):
-            status = LessonStatus.NOTHING_HELPS
-        if status is not None:
-            rounds = tuple(lecture.rounds)
-            return Lesson(task, rounds, lecture.policy, lecture.demonstration, status)
 
+    status: LessonStatus
 
-class _Lecture:
-    """A lesson while it goes on."""
-
-    def __init__(self, task: Task, learner: Learner, matching: Matching, certified: bool) -> None:
-        self.task, self.learner = task, learner
-        self.matching, self.certified = matching, certified
-        self.view, self.demonstration = task.worldview, task.demonstration
-        self.rounds: list[Round] = []
-        self.taught: list[int] = []
+    def __init__(
+        self,
+        task: Task,
+        teacher: Teacher,
+        learner: Learner | Informed | None = None,
+        *,
+        rng: np.random.Generator,
+        budget: int,
+        max_cost: float = math.inf,
+        matching: Matching | None = None,
+        certified: bool = True,
+        start: Policy | None = None,
+        after: Lesson | None = None,
+    ) -> None:
+        _check_required(task, budget, max_cost)
+        if isinstance(learner, Informed):
+            learner = learner.informed(task.mdp, task.weights)
+        self.task, self.teacher, self.learner, self.rng = task, teacher, learner, rng
+        self.budget, self.max_cost = budget, max_cost
+        self.matching, self.certified = matching or Matching(), certified
+        self.past: list[Round] = []
+        self.now: Moment | None = None
         self.begun = 0
         self.notes: dict[str, Any] = {}
+        self.policy = Policy.uniform(task.mdp) if start is None else start
+        check_policy(task.mdp, self.policy)
+        self.after = after
+        if after is not None:
+            require(
+                isinstance(after, Lesson), f"after must be a Lesson, got {type(after).__name__}"
+            )
+            require(after.task is task, "after must be a lesson of this very task")
 
-    def begin(self, start: Policy | None) -> None:
-        self.policy = Policy.uniform(self.task.mdp) if start is None else start
-        check_policy(self.task.mdp, self.policy)
-        self._train(None, None, 0.0)
+    def __next__(self) -> Moment:
+        if self.now is None:
+            moment = self._first() if self.after is None else self._resumed(self.after)
+        else:
+            found = self._ended(self.now)
+            following = None if found is not None else self._following(self.now)
+            if following is None:
+                self.status = found or LessonStatus.NOTHING_HELPS
+                raise StopIteration
+            moment = following
+        self.now = moment
+        return moment
 
-    def resume(self, lesson: Lesson) -> None:
-        self.rounds, self.taught = list(lesson.rounds), list(lesson.taught)
-        self.policy, self.demonstration = lesson.policy, lesson.demonstration
-        self.view, self.begun = lesson.worldview, len(self.taught)
+    def lesson(self, status: LessonStatus) -> Lesson:
+        """What has been taught and learned so far, as a lesson that ended so."""
+        assert self.now is not None
+        rounds = (*self.past, self.now.round)
+        return Lesson(self.task, rounds, self.now.policy, self.now.demonstration, status)
+
+    def _first(self) -> Moment:
+        return self._trained((), self.task.worldview, self.task.demonstration, self.policy)
+
+    def _resumed(self, lesson: Lesson) -> Moment:
+        *self.past, last = lesson.rounds
+        self.begun = len(lesson.taught)
+        view, shown = lesson.worldview, lesson.demonstration
         if self.certified:
             # It may be that of another mismatch, or never have been computed.
-            self.rounds[-1] = replace(self.rounds[-1], guaranteed=self._guaranteed())
+            guaranteed = self.task.guaranteed(view, shown, self.matching)
+            last = replace(last, guaranteed=guaranteed)
+        return Moment(last, tuple(lesson.taught), view, shown, lesson.policy)
 
-    @cached_property
-    def expert(self) -> tuple[float, float]:
-        """R(T), and how far that may be off."""
-        shown, weights = self.task.demonstration, self.task.weights
-        if shown.policy is not None:
-            return float(weights @ feature_expectations(self.task.mdp, shown.policy)), 0.0
-        value = float(weights @ shown.expectations)
-        if shown.trajectories is None or shown.confidence == 1.0:
-            return value, float(np.linalg.norm(weights)) * shown.error
-        # The error along w alone is smaller: that of the mean return of the episodes.
-        returns = Worldview(weights[None]).observe(self.task.mdp)
-        return value, Demonstration.from_trajectories(
-            returns, shown.trajectories, shown.confidence
-        ).error
+    def _cost(self, taught: tuple[int, ...]) -> float:
+        return float(self.task.costs[list(taught)].sum())
 
-    @property
-    def cost(self) -> float:
-        return float(self.task.costs[self.taught].sum())
-
-    def candidates(self, max_cost: float) -> Ints:
+    def _candidates(self, taught: tuple[int, ...], max_cost: float) -> Ints:
         """Who may be taught next; while some are required, those alone."""
         task = self.task
         free = np.ones(len(task.teachable), dtype=bool)
-        free[[*self.taught, *task.forbidden]] = False
-        required = [feature for feature in task.required if feature not in self.taught]
+        free[[*taught, *task.forbidden]] = False
+        required = [feature for feature in task.required if feature not in taught]
         if required:
             free[:] = False
             free[required] = True
-        return np.flatnonzero(free & (task.costs <= money_left(max_cost, self.cost)))
+        return np.flatnonzero(free & (task.costs <= money_left(max_cost, self._cost(taught))))
 
-    def ended(
-        self, most: int, max_cost: float, tolerance: float, until: float | None
-    ) -> LessonStatus | None:
-        task, last = self.task, self.rounds[-1]
-        if not set(task.required) <= set(self.taught):
+    def _ended(self, now: Moment) -> LessonStatus | None:
+        """Why nothing more can be taught, if it can't."""
+        if not set(self.task.required) <= set(now.taught):
             return None
-        earned = float(task.weights @ feature_expectations(task.mdp, self.policy))
-        allowed = tolerance * (task.best.value - task.worst.value)
-        shown, doubt = self.expert
-        if tolerance >= 0.0 and abs(earned - shown) <= max(allowed, 0.0):
-            return LessonStatus.LEARNED
-        # Guarantees are rounded down, so that 1 itself is never reached.
-        if until is not None and last.guaranteed >= until - 1e-9:
-            return LessonStatus.GUARANTEED
-        if tolerance >= 0.0 and abs(earned - shown) <= doubt:
-            return LessonStatus.INDISTINGUISHABLE
-        if len(self.candidates(math.inf)) == 0:
+        if len(self._candidates(now.taught, math.inf)) == 0:
             return LessonStatus.NOTHING_LEFT
-        if len(self.taught) >= most:
+        if len(now.taught) >= self.budget:
             return LessonStatus.OUT_OF_BUDGET
-        return LessonStatus.OUT_OF_MONEY if len(self.candidates(max_cost)) == 0 else None
+        affordable = self._candidates(now.taught, self.max_cost)
+        return LessonStatus.OUT_OF_MONEY if len(affordable) == 0 else None
 
-    def next(self, teacher: Teacher, rng: np.random.Generator, most: int, max_cost: float) -> bool:
-        """One more round; False if the teacher does not want one."""
+    def _following(self, now: Moment) -> Moment | None:
+        """One more round; None if the teacher does not want one."""
         task, began = self.task, clock.seconds()
-        candidates = self.candidates(max_cost)
         situation = Situation(
             task=task,
-            view=self.view,
-            demonstration=self.demonstration,
-            policy=self.policy,
-            taught=tuple(self.taught),
-            candidates=candidates,
-            features_left=most - len(self.taught),
-            cost_left=max_cost - self.cost,
+            view=now.view,
+            demonstration=now.demonstration,
+            policy=now.policy,
+            taught=now.taught,
+            candidates=self._candidates(now.taught, self.max_cost),
+            features_left=self.budget - len(now.taught),
+            cost_left=self.max_cost - self._cost(now.taught),
             matching=self.matching,
             begun=self.begun,
             notes=self.notes,
         )
-        choice = teacher.choose(situation, rng)
+        choice = self.teacher.choose(situation, self.rng)
         spent = clock.seconds() - began
         choice = _checked_choice(choice, len(task.teachable))
         if choice.feature is None:
-            missing = [task.names[i] for i in task.required if i not in self.taught]
+            missing = [task.names[i] for i in task.required if i not in now.taught]
             require(not missing, f"the teacher stopped, but {missing} must be taught")
-            return False
+            return None
         require(
-            is_whole(choice.feature) and choice.feature in candidates,
+            is_whole(choice.feature) and choice.feature in situation.candidates,
             f"the teacher chose feature {choice.feature!r}, which is not among the candidates",
         )
-        self.taught.append(int(choice.feature))
-        self.view = self.view.extend(
-            task.teachable[choice.feature], task.names[int(choice.feature)]
-        )
+        feature, shown = int(choice.feature), now.demonstration
         if choice.demonstration is not None:
-            self.demonstration = as_demonstration(task.mdp, choice.demonstration)
-        self._train(int(choice.feature), choice, spent)
-        return True
+            shown = as_demonstration(task.mdp, choice.demonstration)
+        view = now.view.extend(task.teachable[feature], task.names[feature])
+        taught = (*now.taught, feature)
+        moment = self._trained(taught, view, shown, now.policy, situation, choice, spent)
+        self.past.append(now.round)
+        return moment
 
-    def _train(self, feature: int | None, choice: Choice | None, choosing: float) -> None:
-        task, view = self.task, self.view
-        target = view.matrix @ self.demonstration.expectations
-        began = clock.seconds()
-        learned = self.learner.learn(view.observe(task.mdp), target, self.policy)
-        learning = clock.seconds() - began
-        self.policy = learned.policy
-        earned = float(task.weights @ feature_expectations(task.mdp, learned.policy))
-        began = clock.seconds()
-        guaranteed = self._guaranteed() if self.certified else math.nan
+    def _trained(
+        self,
+        taught: tuple[int, ...],
+        view: Worldview,
+        shown: Demonstration,
+        policy: Policy,
+        situation: Situation | None = None,
+        choice: Choice | None = None,
+        choosing: float = 0.0,
+    ) -> Moment:
+        """Where things stand once the learner has learned from what is seen and shown now."""
+        task, began = self.task, clock.seconds()
+        mismatch, performance, solves = math.nan, math.nan, 0
+        if self.learner is not None:
+            target = view.matrix @ shown.expectations
+            learned = self.learner.learn(view.observe(task.mdp), target, policy)
+            policy, mismatch, solves = learned.policy, learned.mismatch, learned.solves
+            earned = float(task.weights @ feature_expectations(task.mdp, policy))
+            performance = task.relative(earned)
+        learning, began = clock.seconds() - began, clock.seconds()
+        guaranteed = math.nan
+        if self.certified:
+            guaranteed = task.guaranteed(view, shown, self.matching)
         certifying = clock.seconds() - began
-        self.rounds.append(
-            Round(
-                taught=feature,
-                name="" if feature is None else task.names[feature],
-                scores=None if choice is None else choice.scores,
-                shown=choice is not None and choice.demonstration is not None,
-                cost=self.cost,
-                risk=teaching_risk(view, task.weights),
-                relative_risk=relative_risk(
-                    task.mdp, view, task.weights, indistinct=task.indistinct
-                ),
-                mismatch=learned.mismatch,
-                performance=task.relative(earned),
-                guaranteed=guaranteed,
-                gap=math.nan if choice is None else choice.gap,
-                solves=learned.solves,
-                choosing_seconds=choosing,
-                learning_seconds=learning,
-                certifying_seconds=certifying,
-            )
+        record = Round(
+            taught=None if choice is None else taught[-1],
+            name="" if choice is None else task.names[taught[-1]],
+            scores=None if choice is None else choice.scores,
+            shown=choice is not None and choice.demonstration is not None,
+            cost=self._cost(taught),
+            risk=teaching_risk(view, task.weights),
+            relative_risk=relative_risk(task.mdp, view, task.weights, indistinct=task.indistinct),
+            mismatch=mismatch,
+            performance=performance,
+            guaranteed=guaranteed,
+            gap=math.nan if choice is None else choice.gap,
+            solves=solves,
+            choosing_seconds=choosing,
+            learning_seconds=learning,
+            certifying_seconds=certifying,
         )
-
-    def _guaranteed(self) -> float:
-        return self.task.guaranteed(self.view, self.demonstration, self.matching)
-
-
-def _check_those_involved(task: object, teacher: object, learner: object, rng: object) -> None:
-    require(isinstance(task, Task), f"task must be a Task, got {type(task).__name__}")
-    for role, who, methods in (
-        ("teacher", teacher, ("choose",)),
-        ("learner", learner, ("learn", "informed")),
-    ):
-        name = getattr(who, "__name__", "")
-        require(
-            not isinstance(who, type), f"{role} must be an object, not a class: {name}() instead"
-        )
-        require(
-            any(callable(getattr(who, method, None)) for method in methods),
-            f"{role} must have a method {' or '.join(methods)}, {type(who).__name__} has none",
-        )
-    require(
-        isinstance(rng, np.random.Generator),
-        f"rng must be a numpy.random.Generator, got {type(rng).__name__}",
-    )
+        return Moment(record, taught, view, shown, policy, situation, choice)
 
 
 def _checked_choice(choice: Choice, n: int) -> Choice:
@@ -335,3 +298,6 @@ def _check_required(task: Task, most: int, max_cost: float) -> None:
         cost <= money_left(max_cost, 0.0),
         f"max_cost must allow for the required features, which cost {cost:g}, got {max_cost:g}",
     )
+
+
+__all__ = ["Moment", "Rounds"]

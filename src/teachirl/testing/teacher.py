@@ -15,8 +15,8 @@ from ..learners import MinNormPoint
 from ..mdp.policy import check_policy
 from ..teachers import Choice, Situation, Teacher
 from ..teaching.lesson import Lesson
-from ..teaching.rounds import teach
 from ..teaching.task import Task
+from ..teaching.teach import teach
 from ..views.worldview import Worldview
 from .mdp import parts_of, promise
 from .situations import RIGHT, Scene, scenes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,10 +10,9 @@ from ...mdp.occupancy import feature_expectations
 from ...mdp.policy import Policy
 from ...precision import first_largest
 from ...selection.distance_from_optimal import GreedyGap
-from ...study.progress import Part, Progress
-from ...teachers import Choice, Situation, Teacher
-from ...teaching.lesson import Lesson, Round
-from ...teaching.rounds import teach
+from ...study.progress import Progress
+from ...teaching.lesson import Lesson, LessonStatus
+from ...teaching.rounds import Moment, Rounds
 from ...what_to_show.search import Shown
 from ..digits import asked, at_least, money, percent, percent_at_least
 from ..problem import Problem
@@ -162,30 +161,33 @@ def advise(problem: Problem, *, progress: Progress | None = None) -> Advice:
     planned = progress.part("plan", most)
     compared = progress.part("second best", most, weight=0.5)
     others = progress.part("demonstration", 1)
-    teacher = _Watched(problem.teacher, planned, compared)
+    moments, steps = list[Moment](), list[Step]()
     with (Place(problem.path) / "plan").blamed():
-        lesson = teach(
+        rounds = Rounds(
             task,
-            teacher,
+            problem.teacher,
             problem.learner,
             rng=np.random.default_rng(problem.seed),
-            budget=problem.budget,
+            budget=len(lessons.names) if problem.budget is None else problem.budget,
             max_cost=ample(task) if problem.max_cost is None else problem.max_cost,
-            tolerance=-1.0,  # to earn enough by luck is no reason to stop
-            until=problem.until,
-            mismatch=problem.mismatch,
+            matching=problem.matching,
         )
-    steps = [_step(problem, lesson.rounds[0], None)]
-    for each, (situation, _), other in zip(
-        lesson.rounds[1:], teacher.seen, teacher.others, strict=False
-    ):
-        steps.append(_step(problem, each, _alternative(problem, situation, other)))
+        status = None
+        for each in rounds:
+            moments.append(each)
+            if each.choice is not None:
+                planned.advance()
+            steps.append(_step(problem, each))
+            if each.choice is not None:
+                compared.advance()
+            if _enough(problem, each):
+                status = LessonStatus.GUARANTEED
+                break
+        lesson = rounds.lesson(status or rounds.status)
     stop, reason, reached = _where_to_stop(problem, lesson)
     gap = _gap(lesson, stop)
     changes = [i for i, step in enumerate(steps[: stop + 1]) if step.new_demonstration]
-    demonstration = task.demonstration
-    if changes:
-        demonstration = teacher.seen[changes[-1] - 1][1].demonstration or demonstration
+    demonstration = moments[stop].demonstration
     now, since = steps[0].guaranteed, changes[-1] if changes else None
     shown, sentence = what_to_show(problem, demonstration, now, since)
     others.advance()
@@ -201,7 +203,7 @@ def advise(problem: Problem, *, progress: Progress | None = None) -> Advice:
         reached=reached,
         gap=gap,
         nearness=_nearness(lesson, stop, gap),
-        below=_below(problem, lesson, teacher.seen),
+        below=_below(problem, moments),
         policy=policy,
         demonstrate=sentence,
         shown=shown,
@@ -218,34 +220,15 @@ def advise(problem: Problem, *, progress: Progress | None = None) -> Advice:
     )
 
 
-@dataclass
-class _Watched:
-    """A teacher, what she chose in which situation, and what she would have chosen instead."""
-
-    teacher: Teacher
-    planned: Part
-    compared: Part
-    seen: list[tuple[Situation, Choice]] = field(default_factory=list)
-    others: list[Choice | None] = field(default_factory=list)
-
-    def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
-        choice = self.teacher.choose(situation, rng)
-        self.seen.append((situation, choice))
-        self.planned.advance()
-        self.others.append(self._instead(situation, choice))
-        self.compared.advance()
-        return choice
-
-    def _instead(self, situation: Situation, choice: Choice) -> Choice | None:
-        """Of required features the order hardly matters: for those there is no other."""
-        left = situation.candidates[situation.candidates != choice.feature]
-        if choice.feature is None or situation.must_teach or len(left) == 0:
-            return None
-        # With dice of its own, so that to ask for it changes nothing.
-        return self.teacher.choose(replace(situation, candidates=left), np.random.default_rng(0))
+def _enough(problem: Problem, now: Moment) -> bool:
+    """Whether what was asked for is guaranteed, and what is required is taught."""
+    if problem.until is None or not set(problem.task.required) <= set(now.taught):
+        return False
+    return now.guarantees(problem.until)
 
 
-def _step(problem: Problem, each: Round, alternative: Alternative | None) -> Step:
+def _step(problem: Problem, moment: Moment) -> Step:
+    each = moment.round
     return Step(
         feature=each.taught,
         name=each.name,
@@ -256,19 +239,29 @@ def _step(problem: Problem, each: Round, alternative: Alternative | None) -> Ste
         performance=each.performance,
         mismatch=each.mismatch,
         new_demonstration=each.shown,
-        alternative=alternative,
+        alternative=_alternative(problem, moment),
     )
 
 
-def _alternative(
-    problem: Problem, situation: Situation, other: Choice | None
-) -> Alternative | None:
-    if other is None or other.feature is None:
+def _alternative(problem: Problem, moment: Moment) -> Alternative | None:
+    """What the teacher would choose were the first not there.
+
+    Of required features the order hardly matters: for those there is none.
+    """
+    situation, choice = moment.situation, moment.choice
+    if situation is None or choice is None or situation.must_teach:
+        return None
+    left = situation.candidates[situation.candidates != choice.feature]
+    if len(left) == 0:
+        return None
+    # With dice of its own, so that to ask for it changes nothing.
+    rng = np.random.default_rng(0)
+    other = problem.teacher.choose(replace(situation, candidates=left), rng)
+    if other.feature is None:
         return None
     feature, lessons = other.feature, problem.lessons
     view = situation.view.extend(lessons.features[feature])
-    shown = other.demonstration or situation.demonstration
-    guaranteed = problem.guaranteed(view, shown)
+    guaranteed = problem.guaranteed(view, other.demonstration or situation.demonstration)
     return Alternative(lessons.names[feature], float(lessons.costs[feature]), guaranteed)
 
 
@@ -325,18 +318,14 @@ def _nearness(lesson: Lesson, stop: int, gap: GreedyGap | None) -> str:
     )
 
 
-def _below(problem: Problem, lesson: Lesson, seen: list[tuple[Situation, Choice]]) -> str:
-    short = [each.guaranteed - each.performance for each in lesson.rounds]
+def _below(problem: Problem, moments: list[Moment]) -> str:
+    short = [each.round.guaranteed - each.round.performance for each in moments]
     step = first_largest(short, SAME_GUARANTEE)
     if short[step] <= SAME_GUARANTEE:
         return ""
-    task, each = lesson.task, lesson.rounds[step]
-    view = task.worldview.extend(task.teachable[list(lesson.taught[:step])])
-    shown = task.demonstration
-    for _, choice in seen[:step]:
-        shown = choice.demonstration or shown
-    name = type(problem.learner).__name__
-    why = why_below(problem, view, shown, name, each.performance, each.mismatch)
+    now, name = moments[step], type(problem.learner).__name__
+    performance, mismatch = now.round.performance, now.round.mismatch
+    why = why_below(problem, now.view, now.demonstration, name, performance, mismatch)
     return f"At step {step}, {why}"
 
 

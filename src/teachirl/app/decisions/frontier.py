@@ -8,17 +8,12 @@ from dataclasses import dataclass
 from itertools import combinations, groupby
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ...learners import Learned, LearnStatus
-from ...learners.learner import Assignment
 from ...mdp import clock
-from ...mdp.model import MDP
-from ...mdp.policy import Policy
 from ...precision import first_largest
 from ...study.progress import Progress
-from ...teachers import Choice, GapGreedy, Situation, Teacher, TRGreedy
-from ...teaching.rounds import teach
+from ...teachers import GapGreedy, TRGreedy
+from ...teaching.rounds import Rounds
 from ...views.teaching_risk import teaching_risk
 from ...views.worldview import Worldview
 from ..problem import Problem
@@ -253,25 +248,24 @@ def _try_plans(tried: _Tried, progress: Progress) -> int:
     part = progress.part("plans", 2 * len(budgets))
     less = progress.part("a feature less", 1)
     own = task.relative(float(task.weights @ task.demonstration.expectations))
+    most = max(own - CLOSE, 0.0) if task.demonstration.error == 0.0 else 1.0
     for teacher in (GapGreedy(tolerance=CLOSE), TRGreedy()):
         for max_cost in budgets:
             if tried.out_of_time():
                 return part.total
-            lesson = teach(
+            rounds = Rounds(
                 task,
-                _Hurried(teacher, tried),
-                _Nobody(),
+                teacher,
                 rng=np.random.default_rng(problem.seed),
+                budget=len(task.teachable),
                 max_cost=max_cost,
-                until=max(own - CLOSE, 0.0) if task.demonstration.error == 0.0 else 1.0,
-                mismatch=problem.mismatch,
+                matching=problem.matching,
             )
-            chosen: list[int] = []
-            for each in lesson.rounds[1:]:
-                assert each.taught is not None
-                chosen.append(each.taught)
-                if set(task.required) <= set(chosen):
-                    tried.guaranteed[frozenset(chosen)] = float(each.guaranteed)
+            for each in rounds:
+                if set(task.required) <= set(each.taught):
+                    tried.guaranteed[frozenset(each.taught)] = each.round.guaranteed
+                    if each.guarantees(most) or tried.out_of_time():
+                        break
             part.advance()
     _try_less(tried)
     less.advance()
@@ -291,27 +285,6 @@ def _try_less(tried: _Tried) -> None:
                 return
             if not tried.beaten(fewer, tried.attempt(fewer)):
                 left.append(fewer)
-
-
-@dataclass(frozen=True)
-class _Hurried:
-    """A teacher who stops when the time is up, as soon as what is required is taught."""
-
-    teacher: Teacher
-    tried: _Tried
-
-    def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
-        if not situation.must_teach and self.tried.out_of_time():
-            return Choice(None, np.full(len(situation.task.names), np.nan))
-        return self.teacher.choose(situation, rng)
-
-
-class _Nobody:
-    """For lessons of which only the guarantees matter: she learns nothing, at no cost."""
-
-    def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
-        task = Assignment(seen, target, start)
-        return task.report(task.start, np.zeros_like(task.target), 0, [], LearnStatus.SETTLED)
 
 
 __all__ = ["Frontier", "Point", "frontier"]

@@ -22,8 +22,8 @@ from ...learners import Projection
 from ...teachers import GapGreedy, PerfGreedy, Random, Teacher, TRGreedy
 from ...teaching.lesson import Lesson
 from ...teaching.matching import Matching
-from ...teaching.rounds import teach
 from ...teaching.task import Task
+from ...teaching.teach import teach
 from ...worlds import gridworld
 from .draws import random_task
 from .experiment import Experiment, Result, Results, Unit

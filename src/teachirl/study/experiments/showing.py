@@ -15,8 +15,8 @@ from ...figures.records import Claim, Curve, Figure, Findings, Panel
 from ...learners import MinNormPoint
 from ...teachers import GapGreedy, JointGreedy, Teacher, TRGreedy
 from ...teaching.lesson import Round
-from ...teaching.rounds import teach
 from ...teaching.task import Task
+from ...teaching.teach import teach
 from ...what_to_show.search import best_demonstration
 from ...worlds import gridworld
 from .draws import random_task

@@ -1,0 +1,179 @@
+"""Algorithm 1 of the paper, for any teacher and any learner: rounds, until a rule ends them.
+
+The paper stops once |R(L) − R(T)| ≤ ε, or after B rounds. Here a lesson can end as well when the
+money is spent, or as soon as a relative performance is guaranteed, whatever the learner does.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..demonstrations.demonstration import Demonstration
+from ..errors import require
+from ..learners import Informed, Learner
+from ..mdp.occupancy import feature_expectations
+from ..mdp.policy import Policy
+from ..selection.greedy import is_number, is_whole
+from ..views.worldview import Worldview
+from .lesson import Lesson, LessonStatus
+from .matching import Matching
+from .rounds import Moment, Rounds
+from .task import Task
+from .teacher import Teacher
+
+
+def teach(
+    task: Task,
+    teacher: Teacher,
+    learner: Learner | Informed,
+    *,
+    rng: np.random.Generator,
+    budget: int | None = None,
+    max_cost: float = math.inf,
+    tolerance: float | None = None,
+    until: float | None = None,
+    mismatch: float | None = None,
+    certified: bool = True,
+    start: Policy | None = None,
+    after: Lesson | None = None,
+) -> Lesson:
+    """Teach features until a stopping rule applies: Algorithm 1 of the paper.
+
+    Parameters
+    ----------
+    rng : for teachers who leave something to chance
+    budget : B, how many features may be taught in all, those of `after` included; all of them by
+        default
+    max_cost : what they may cost in all, those of `after` included
+    tolerance : ε; the lesson ends once |R(L) − R(T)| is at most this fraction of max R − min R, T
+        being the task's own demonstration; or, if only episodes of it are known, once that is
+        within what they leave open. A negative one never ends it. 1e-3 by default; with `until`,
+        which asks for more than luck, negative
+    until : the lesson ends once this relative performance is guaranteed, up to 1e-9
+    mismatch : how closely learners are taken to match, in her features, for what is guaranteed. By
+        default exactly; a sampled demonstration, as closely as the expert himself does. For one
+        who stops early, such as Projection(tolerance), give what she stops at, or see
+        `Round.guaranteed`
+    certified : whether to compute what is guaranteed, one exact worst case a round
+    start : the policy that the learner starts with; the uniform one by default
+    after : a lesson of this task to go on from. What its last round guarantees is computed anew,
+        with this `mismatch`
+
+    Returns
+    -------
+    Lesson
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> view = ti.Worldview.select(mdp, ["cell 3"])
+    >>> task = ti.Task(mdp, [-2, -1, 0, 1, 2], view, np.eye(5))
+    >>> rng = np.random.default_rng(0)
+    >>> lesson = ti.teach(task, ti.teachers.TRGreedy(), ti.learners.MinNormPoint(), rng=rng)
+    >>> print(lesson)
+         taught             cost   risk   mismatch  performance  guaranteed
+      0  (nothing yet)         0  1.000     < 1e-9        0.479       0.000
+      1  cell 1                1  0.775     < 1e-9        1.000       1.000
+    ended: she earns what the expert does, up to the tolerance
+    """
+    _check_those_involved(task, teacher, learner, rng)
+    require(
+        budget is None or (is_whole(budget) and budget >= 0),
+        f"budget must be a whole number that is not negative, got {budget!r}",
+    )
+    require(
+        is_number(max_cost) and max_cost >= 0.0,
+        f"max_cost must not be negative; math.inf if it does not matter; got {max_cost!r}",
+    )
+    if tolerance is None:
+        tolerance = 1e-3 if until is None else -1.0
+    require(
+        is_number(tolerance) and not math.isnan(tolerance),
+        f"tolerance must be a number, got {tolerance!r}",
+    )
+    require(
+        until is None or (is_number(until) and 0.0 <= until <= 1.0),
+        f"until must be a relative performance from 0 to 1, got {until!r}",
+    )
+    require(certified or until is None, "until needs certified=True: it is about a guarantee")
+    most = len(task.teachable) if budget is None else int(budget)
+    require(
+        after is None or start is None,
+        "start is for a new lesson; the one to go on from has its policy",
+    )
+    rounds = Rounds(
+        task,
+        teacher,
+        learner,
+        rng=rng,
+        budget=most,
+        max_cost=max_cost,
+        matching=Matching(mismatch),
+        certified=certified,
+        start=start,
+        after=after,
+    )
+    expert = _expert(task)
+    for each in rounds:
+        status = _ended(task, each, expert, tolerance, until)
+        if status is not None:
+            return rounds.lesson(status)
+    return rounds.lesson(rounds.status)
+
+
+def _expert(task: Task) -> tuple[float, float]:
+    """R(T), and how far that may be off."""
+    shown, weights = task.demonstration, task.weights
+    if shown.policy is not None:
+        return float(weights @ feature_expectations(task.mdp, shown.policy)), 0.0
+    value = float(weights @ shown.expectations)
+    if shown.trajectories is None or shown.confidence == 1.0:
+        return value, float(np.linalg.norm(weights)) * shown.error
+    # The error along w alone is smaller: that of the mean return of the episodes.
+    returns = Worldview(weights[None]).observe(task.mdp)
+    sampled = Demonstration.from_trajectories(returns, shown.trajectories, shown.confidence)
+    return value, sampled.error
+
+
+def _ended(
+    task: Task, last: Moment, expert: tuple[float, float], tolerance: float, until: float | None
+) -> LessonStatus | None:
+    """Whether what is learned, or guaranteed, is enough."""
+    if not set(task.required) <= set(last.taught):
+        return None
+    earned = float(task.weights @ feature_expectations(task.mdp, last.policy))
+    allowed = tolerance * (task.best.value - task.worst.value)
+    shown, doubt = expert
+    if tolerance >= 0.0 and abs(earned - shown) <= max(allowed, 0.0):
+        return LessonStatus.LEARNED
+    if until is not None and last.guarantees(until):
+        return LessonStatus.GUARANTEED
+    if tolerance >= 0.0 and abs(earned - shown) <= doubt:
+        return LessonStatus.INDISTINGUISHABLE
+    return None
+
+
+def _check_those_involved(task: object, teacher: object, learner: object, rng: object) -> None:
+    require(isinstance(task, Task), f"task must be a Task, got {type(task).__name__}")
+    for role, who, methods in (
+        ("teacher", teacher, ("choose",)),
+        ("learner", learner, ("learn", "informed")),
+    ):
+        name = getattr(who, "__name__", "")
+        require(
+            not isinstance(who, type), f"{role} must be an object, not a class: {name}() instead"
+        )
+        require(
+            any(callable(getattr(who, method, None)) for method in methods),
+            f"{role} must have a method {' or '.join(methods)}, {type(who).__name__} has none",
+        )
+    require(
+        isinstance(rng, np.random.Generator),
+        f"rng must be a numpy.random.Generator, got {type(rng).__name__}",
+    )
+
+
+__all__ = ["teach"]
