@@ -12,7 +12,8 @@ import pytest
 
 import teachirl as ti
 from problem_files import PROBLEMS
-from teachirl.app.decisions import advise, assess, basis, frontier, simulations
+from results import written
+from teachirl.app.decisions import advise, assess, frontier, simulations
 from teachirl.app.decisions.basis import differences
 from teachirl.app.digits import at_most, percent_at_least
 from teachirl.app.problem import read_problem
@@ -211,9 +212,18 @@ class TestStanding:
             assert exact.reward >= worst.lower - 1e-6
         assert given is None or found.mismatch == given
 
+    def test_a_discount_near_1(self, tmp_path):
+        world = '[world]\nname = "chain"\ndiscount = 0.99999999\n'
+        rest = '[reward.weights]\n"cell 1" = -1.0\n"cell 5" = 1.0\n[learner]\nsees = []\n'
+        found = assess(written(tmp_path, f'{world}{rest}[teach]\nfeatures = "all"\n'))
+        assert found.guaranteed == 0.0
+        assert [each.name for each in found.learners] == [
+            kind.__name__ for kind in simulations.LEARNERS
+        ]
+
     def test_with_too_many_features_to_know_what_no_policy_can_change(self, monkeypatch):
         known = assess(stored("road"))
-        monkeypatch.setattr(basis, "MANY", 3)
+        monkeypatch.setattr("teachirl.app.problem.problem.MANY", 3)
         found = assess(stored("road"))
         assert found.notes[0].startswith("With so many features it is not known")
         assert found.relative_risk == pytest.approx(found.risk)

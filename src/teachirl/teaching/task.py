@@ -41,6 +41,8 @@ class Task:
     demonstration : what the learner is shown, or the policy that she is shown; an optimal policy by
         default
     required, forbidden : indices or names of features that must be taught, or must not
+    indistinct : what no policy can change, `indistinct_directions(mdp)` unless given; with less of
+        it, what is proved holds as well, and is looser at most
 
     Examples
     --------
@@ -66,9 +68,10 @@ class Task:
         *,
         required: Iterable[int | str] = (),
         forbidden: Iterable[int | str] = (),
+        indistinct: Indistinct | None = None,
     ) -> None:
         check_worldview(worldview, mdp)
-        self.mdp, self.worldview = mdp, worldview
+        self.mdp, self.worldview, self._indistinct = mdp, worldview, indistinct
         self.weights: Floats = frozen(np.array(mdp.checked_weights(weights)))
         k = mdp.n_features
         require(self.weights.shape == (k,), f"weights must have shape ({k},), one a feature")
@@ -116,7 +119,7 @@ class Task:
     @cached_property
     def indistinct(self) -> Indistinct:
         """The directions along which all policies look the same."""
-        return indistinct_directions(self.mdp)
+        return indistinct_directions(self.mdp) if self._indistinct is None else self._indistinct
 
     def relative(self, reward: float) -> float:
         """(reward − min R)/(max R − min R), clipped to [0, 1]; 1 where all policies are equal."""

@@ -24,7 +24,6 @@ from .basis import (
     ample,
     differences,
     notes_on,
-    task_of,
     why_below,
 )
 from .showing import what_to_show
@@ -155,7 +154,7 @@ def advise(problem: Problem, *, progress: Progress | None = None) -> Advice:
     'cell 2'
     """
     progress = progress or Progress()
-    task, lessons = task_of(problem), problem.lessons
+    task, lessons = problem.task, problem.lessons
     most = len(lessons.names) - len(lessons.forbidden)
     most = most if problem.budget is None else min(most, problem.budget)
     planned = progress.part("plan", most)

@@ -13,7 +13,6 @@ from ...mdp.model import MDP
 from ...precision import INVISIBLE, ranks
 from ...teaching.matching import Matching
 from ...teaching.task import Task
-from ...views.potential_shaping import Indistinct
 from ...views.teaching_risk import teaching_risk
 from ...views.worldview import Worldview
 from ..digits import at_most, percent_at_least
@@ -23,8 +22,6 @@ from ..problem import Problem
 PLAUSIBLE = 200
 # Differences below this share of what there can be of a feature are rounding.
 SAME = 1e-7
-# Of more features than this, which directions no policy can change is not found within a minute.
-MANY = 2000
 # Guarantees that differ by less are the same: the worst case is as exact as that.
 SAME_GUARANTEE = 1e-6
 # Guarantees are rounded down by about this, so that 1 itself is never reached; as in `teach`.
@@ -83,17 +80,6 @@ def _places(values: Floats) -> Ints:
     return ranks(values, INVISIBLE * float(np.abs(values).max(initial=0.0)))
 
 
-def task_of(problem: Problem) -> Task:
-    """The problem's task; with too many features, no direction is taken to be beyond all policies.
-
-    What is proved without such directions holds as well, and is looser at most.
-    """
-    task, k = problem.task, problem.mdp.n_features
-    if k > MANY:
-        task.indistinct = Indistinct(np.empty((0, k)), 0.0)
-    return task
-
-
 def ample(task: Task) -> float:
     """More than all features cost: with this to spend, none is too dear, and gains count per cost.
 
@@ -136,7 +122,7 @@ def notes_on(problem: Problem) -> tuple[str, ...]:
             f"The features leave {problem.reward.residual:.2g} of the rewards, in length, "
             "unexpressed: all that follows is about the reward that they do express."
         )
-    if problem.mdp.n_features > MANY:
+    if problem.many_features:
         notes.append(
             "With so many features it is not known which of their combinations no policy can "
             "change: risks are those of all together."
@@ -180,6 +166,5 @@ __all__ = [
     "ample",
     "differences",
     "notes_on",
-    "task_of",
     "why_below",
 ]

@@ -22,7 +22,6 @@ from .basis import (
     SAME_GUARANTEE,
     ample,
     notes_on,
-    task_of,
 )
 
 # Of so many candidates all sets are tried.
@@ -115,7 +114,7 @@ def frontier(
     True
     """
     progress = progress or Progress()
-    task = task_of(problem)
+    task = problem.task
     free = [i for i in range(len(task.names)) if i not in (*task.required, *task.forbidden)]
     tried = _Tried(problem, seconds)
     tried.attempt(frozenset(task.required))

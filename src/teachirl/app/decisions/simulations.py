@@ -82,16 +82,17 @@ def _simulated(problem: Problem, learner: Any, certificate: Certificate, own: bo
     worst = certificate.worst if certificate.matchable else None
     witness = None if worst is None or own else worst.witness
     transitions = problem.mdp.dynamics.transitions.nnz
-    if name == "Adversarial" and worst is not None and witness is not None:
+    if isinstance(learner, Adversarial) and worst is not None and witness is not None:
         return Simulated(name, _performance(problem, witness), worst.matched, WORST)
-    if name == "LinearProgram" and not own and transitions > PROGRAM:
+    if isinstance(learner, LinearProgram) and not own and transitions > PROGRAM:
         why = f"not simulated: a linear program of {transitions} transitions takes too long"
         return Simulated(name, None, None, why)
-    limit = None
+    steps = None
     if not own and "max_steps" in {field.name for field in fields(learner)}:
-        work = SOFT_WORK if name == "MaxCausalEntropy" else WORK
+        work = SOFT_WORK if isinstance(learner, MaxCausalEntropy) else WORK
         limit = max(work // transitions, STEPS)
-        learner = replace(learner, max_steps=min(learner.max_steps, limit))
+        if limit <= learner.max_steps:
+            steps, learner = limit, replace(learner, max_steps=limit)
     if isinstance(learner, Informed):
         learner = learner.informed(problem.mdp, problem.weights)
     view = problem.worldview
@@ -102,8 +103,8 @@ def _simulated(problem: Problem, learner: Any, certificate: Certificate, own: bo
     except TeachirlError as error:
         return Simulated(name, None, None, f"not simulated: {error}")
     ended = str(learned.status)
-    if learned.status is LearnStatus.OUT_OF_STEPS and limit == learner.max_steps:
-        ended = f"stopped after {limit} steps, all that she is given in a world of this size"
+    if learned.status is LearnStatus.OUT_OF_STEPS and steps is not None:
+        ended = f"stopped after {steps} steps, all that she is given in a world of this size"
     return Simulated(name, _performance(problem, learned.policy), learned.mismatch, ended)
 
 

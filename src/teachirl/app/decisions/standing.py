@@ -24,7 +24,6 @@ from .basis import (
     Difference,
     differences,
     notes_on,
-    task_of,
     why_below,
 )
 from .simulations import LEARNERS, Simulated, simulate
@@ -133,7 +132,7 @@ def assess(problem: Problem, *, progress: Progress | None = None) -> Standing:
     progress = progress or Progress()
     proofs = progress.part("as she is: certificates", 3)
     people = progress.part("as she is: learners", len(LEARNERS), weight=0.5)
-    task, view = task_of(problem), problem.worldview
+    task, view = problem.task, problem.worldview
     mdp, weights, shown = problem.mdp, problem.weights, task.demonstration
     indistinct = task.indistinct
     proofs.advance()

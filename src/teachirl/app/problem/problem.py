@@ -19,6 +19,7 @@ from ...mdp.policy import Policy
 from ...teachers import Teacher
 from ...teaching.matching import Matching
 from ...teaching.task import Task
+from ...views.potential_shaping import Indistinct
 from ...views.worldview import Worldview
 from ...what_to_show.search import Shown, best_demonstration
 from .episodes import read_episodes, read_policy
@@ -30,6 +31,9 @@ from .reading import parse, read_text
 from .rewards import Given, build_reward
 from .schema import Demonstration as DemonstrationTable
 from .worlds import build_world
+
+# Of more features than this, which directions no policy can change is not found within a minute.
+MANY = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +115,16 @@ class Problem:
         """The relative performance that learners who see this and match that have at least."""
         return self.task.guaranteed(view, demonstration, self.matching)
 
+    @property
+    def many_features(self) -> bool:
+        """Whether what no policy can change is left unknown, as finding it would take too long."""
+        return self.mdp.n_features > MANY
+
     @cached_property
     def task(self) -> Task:
         """The teaching problem."""
         lessons, shown = self.lessons, self.shown
+        nothing = Indistinct(np.empty((0, self.mdp.n_features)), 0.0)
         with Place(self.path).blamed():
             return Task(
                 self.mdp,
@@ -126,6 +136,7 @@ class Problem:
                 self.chosen.demonstration if self.chosen is not None else shown,
                 required=lessons.required,
                 forbidden=lessons.forbidden,
+                indistinct=nothing if self.many_features else None,
             )
 
 
