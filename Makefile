@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PEERS := $(VENV)/.peers
+DOCS := $(VENV)/.docs
 # Tests start many processes: none should compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-everywhere campaign lint types bench clean
+.PHONY: demo test test-everywhere campaign lint types bench docs clean
 
 demo: $(READY)
 	$(BIN)/teachirl reproduce --quick --out out
@@ -37,6 +38,11 @@ bench: $(PEERS)
 	$(BIN)/python benchmarks/learners.py
 	$(BIN)/python benchmarks/teachers.py
 
+# Broken links fail; what is built asks for no font and no script from elsewhere.
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo 'Built: out/site/index.html'
+
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
@@ -44,6 +50,10 @@ $(READY): pyproject.toml constraints.txt
 
 $(PEERS): $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[peers]'
+	touch $@
+
+$(DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	touch $@
 
 clean:

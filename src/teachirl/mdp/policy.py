@@ -82,6 +82,8 @@ class Policy:
     def deterministic(mdp: MDP, actions: ArrayLike) -> Policy:
         """The policy that takes ``actions[s]`` in state s.
 
+        Examples
+        --------
         >>> import teachirl as ti
         >>> mdp = ti.worlds.chain(5)
         >>> right = ti.Policy.deterministic(mdp, [1, 1, 1, 1, 0])  # the last cell has no right
