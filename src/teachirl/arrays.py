@@ -37,6 +37,15 @@ def as_floats(name: str, values: Any) -> Floats:
     raise InvalidInputError(f"{name} must be an array of real numbers, got {array.dtype}")
 
 
+def checked_positive(name: str, values: Any, n: int) -> Floats:
+    """A copy of `values`, [n], all of them positive and finite, or an error that says why not."""
+    array = np.array(as_floats(name, values))
+    require(array.shape == (n,), f"{name} must have shape ({n},), got {array.shape}")
+    bad = np.argwhere(~(array > 0.0) | ~np.isfinite(array))
+    require(len(bad) == 0, f"{name} must be positive and finite, got {at(array, bad)}")
+    return array
+
+
 def held_elsewhere(array: NDArray[Any]) -> bool:
     """Whether someone else may still write to the array."""
     holder: Any = array

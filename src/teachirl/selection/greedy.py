@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Floats, as_floats, at, checked_indices, frozen
+from ..arrays import Floats, checked_indices, checked_positive, frozen
 from ..errors import require
 from ..views.scorer import NOTHING, TIE, RiskScorer
 from ..views.worldview import Worldview
@@ -126,10 +126,7 @@ def checked_budgets(
 ) -> tuple[Floats, Floats]:
     """What a candidate takes [2, n] of the two budgets [2]: a place, and its cost."""
     places, money = checked_limits(size, max_cost)
-    values = np.ones(n) if costs is None else as_floats("costs", costs)
-    require(values.shape == (n,), f"costs must have shape ({n},), got {values.shape}")
-    bad = np.argwhere(~(values > 0.0) | ~np.isfinite(values))
-    require(len(bad) == 0, f"costs must be positive and finite, got {at(values, bad)}")
+    values = np.ones(n) if costs is None else checked_positive("costs", costs, n)
     return np.stack([np.ones(n), values]), np.array([places, money_left(money, 0.0)])
 
 

@@ -28,7 +28,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Floats, as_floats, at, frozen
+from ..arrays import Floats, as_floats, at, checked_positive, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus, check_limits, checked_case
@@ -129,10 +129,7 @@ def race(
     require(len(bad) == 0, f"candidates must be finite, got {at(features, bad)}")
     worth = None
     if costs is not None:
-        values = as_floats("costs", costs)
-        require(values.shape == (n,), f"costs must have shape ({n},), got {values.shape}")
-        bad = np.argwhere(~(values > 0.0) | ~np.isfinite(values))
-        require(len(bad) == 0, f"costs must be positive and finite, got {at(values, bad)}")
+        values = checked_positive("costs", costs, n)
         worth = values.min() / values
     after = np.full(n, float(mismatch))
     if mismatches is not None:

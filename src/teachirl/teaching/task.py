@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Floats, Names, as_floats, at, checked_names, frozen
+from ..arrays import Floats, Names, as_floats, at, checked_names, checked_positive, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
@@ -179,11 +179,7 @@ class Task:
 
     def _checked_costs(self, costs: ArrayLike | None) -> Floats:
         n = len(self.teachable)
-        values = np.ones(n) if costs is None else np.array(as_floats("costs", costs))
-        require(values.shape == (n,), f"costs must have shape ({n},), got {values.shape}")
-        bad = np.argwhere(~(values > 0.0) | ~np.isfinite(values))
-        require(len(bad) == 0, f"costs must be positive and finite, got {at(values, bad)}")
-        return frozen(values)
+        return frozen(np.ones(n) if costs is None else checked_positive("costs", costs, n))
 
     def _default_names(self) -> Names:
         names: list[str] = []

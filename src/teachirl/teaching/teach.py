@@ -80,24 +80,9 @@ def teach(
     ended: she earns what the expert does, up to the tolerance
     """
     _check_those_involved(task, teacher, learner, rng)
-    require(
-        budget is None or (is_whole(budget) and budget >= 0),
-        f"budget must be a whole number that is not negative, got {budget!r}",
-    )
-    require(
-        is_number(max_cost) and max_cost >= 0.0,
-        f"max_cost must not be negative; math.inf if it does not matter; got {max_cost!r}",
-    )
     if tolerance is None:
         tolerance = 1e-3 if until is None else -1.0
-    require(
-        is_number(tolerance) and not math.isnan(tolerance),
-        f"tolerance must be a number, got {tolerance!r}",
-    )
-    require(
-        until is None or (is_number(until) and 0.0 <= until <= 1.0),
-        f"until must be a relative performance from 0 to 1, got {until!r}",
-    )
+    _check_rules(budget, max_cost, tolerance, until)
     require(certified or until is None, "until needs certified=True: it is about a guarantee")
     most = len(task.teachable) if budget is None else int(budget)
     require(
@@ -173,6 +158,27 @@ def _check_those_involved(task: object, teacher: object, learner: object, rng: o
     require(
         isinstance(rng, np.random.Generator),
         f"rng must be a numpy.random.Generator, got {type(rng).__name__}",
+    )
+
+
+def _check_rules(
+    budget: int | None, max_cost: float, tolerance: float, until: float | None
+) -> None:
+    require(
+        budget is None or (is_whole(budget) and budget >= 0),
+        f"budget must be a whole number that is not negative, got {budget!r}",
+    )
+    require(
+        is_number(max_cost) and max_cost >= 0.0,
+        f"max_cost must not be negative; math.inf if it does not matter; got {max_cost!r}",
+    )
+    require(
+        is_number(tolerance) and not math.isnan(tolerance),
+        f"tolerance must be a number, got {tolerance!r}",
+    )
+    require(
+        until is None or (is_number(until) and 0.0 <= until <= 1.0),
+        f"until must be a relative performance from 0 to 1, got {until!r}",
     )
 
 

@@ -148,13 +148,7 @@ def best_demonstration(
     check_worldview(view, mdp)
     w, shape = mdp.checked_weights(weights), (mdp.n_features,)
     require(w.shape == shape, f"weights must have shape {shape}, got {w.shape}")
-    require(
-        isinstance(rng, np.random.Generator),
-        f"rng must be a numpy.random.Generator, got {type(rng).__name__}",
-    )
-    require(starts >= 1, f"starts must be at least 1, got {starts!r}")
-    require(proof_solves >= 0, f"proof_solves must not be negative, got {proof_solves!r}")
-    require(0.0 < tolerance < 1.0, f"tolerance must lie between 0 and 1, got {tolerance!r}")
+    _check_search(rng, starts, proof_solves, tolerance)
     best, worst = optimal_policy(mdp, w), worst_policy(mdp, w)
     span, policy = best.lower - worst.upper, best.policy
     plain = case = worst_case(mdp, view, w, policy)
@@ -192,6 +186,16 @@ def best_demonstration(
         solves=solves,
         status=status,
     )
+
+
+def _check_search(rng: object, starts: int, proof_solves: int, tolerance: float) -> None:
+    require(
+        isinstance(rng, np.random.Generator),
+        f"rng must be a numpy.random.Generator, got {type(rng).__name__}",
+    )
+    require(starts >= 1, f"starts must be at least 1, got {starts!r}")
+    require(proof_solves >= 0, f"proof_solves must not be negative, got {proof_solves!r}")
+    require(0.0 < tolerance < 1.0, f"tolerance must lie between 0 and 1, got {tolerance!r}")
 
 
 def _looks_alike(mdp: MDP, view: Worldview) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats, at, frozen
+from ..arrays import Floats, checked_positive, frozen
 from ..errors import require
 from ..mdp.model import MDP
 
@@ -32,10 +32,7 @@ class World:
         require(weights.shape == (k,), f"weights must have shape ({k},), got {weights.shape}")
         object.__setattr__(self, "weights", frozen(weights))
         if self.prices is not None:
-            prices = np.array(self.prices, dtype=float)
-            require(prices.shape == (k,), f"prices must have shape ({k},), got {prices.shape}")
-            bad = np.argwhere(~(prices > 0) | ~np.isfinite(prices))
-            require(len(bad) == 0, f"prices must be positive and finite, got {at(prices, bad)}")
+            prices = checked_positive("prices", self.prices, k)
             object.__setattr__(self, "prices", frozen(prices))
 
     def __repr__(self) -> str:

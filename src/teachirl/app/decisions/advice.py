@@ -10,7 +10,7 @@ from ...mdp.occupancy import feature_expectations
 from ...mdp.policy import Policy
 from ...precision import first_largest
 from ...selection.distance_from_optimal import GreedyGap
-from ...study.progress import Progress
+from ...study.progress import Part, Progress
 from ...teaching.lesson import Lesson, LessonStatus
 from ...teaching.rounds import Moment, Rounds
 from ...what_to_show.search import Shown
@@ -160,7 +160,6 @@ def advise(problem: Problem, *, progress: Progress | None = None) -> Advice:
     planned = progress.part("plan", most)
     compared = progress.part("second best", most, weight=0.5)
     others = progress.part("demonstration", 1)
-    moments, steps = list[Moment](), list[Step]()
     with (Place(problem.path) / "plan").blamed():
         rounds = Rounds(
             task,
@@ -171,18 +170,7 @@ def advise(problem: Problem, *, progress: Progress | None = None) -> Advice:
             max_cost=ample(task) if problem.max_cost is None else problem.max_cost,
             matching=problem.matching,
         )
-        status = None
-        for each in rounds:
-            moments.append(each)
-            if each.choice is not None:
-                planned.advance()
-            steps.append(_step(problem, each))
-            if each.choice is not None:
-                compared.advance()
-            if _enough(problem, each):
-                status = LessonStatus.GUARANTEED
-                break
-        lesson = rounds.lesson(status or rounds.status)
+        lesson, moments, steps = _followed(problem, rounds, planned, compared)
     stop, reason, reached = _where_to_stop(problem, lesson)
     gap = _gap(lesson, stop)
     changes = [i for i, step in enumerate(steps[: stop + 1]) if step.new_demonstration]
@@ -217,6 +205,23 @@ def advise(problem: Problem, *, progress: Progress | None = None) -> Advice:
         notes=notes_on(problem),
         lesson=lesson,
     )
+
+
+def _followed(
+    problem: Problem, rounds: Rounds, planned: Part, compared: Part
+) -> tuple[Lesson, list[Moment], list[Step]]:
+    """The rounds until what was asked for is guaranteed, and the steps that they are."""
+    moments, steps = list[Moment](), list[Step]()
+    for each in rounds:
+        moments.append(each)
+        if each.choice is not None:
+            planned.advance()
+        steps.append(_step(problem, each))
+        if each.choice is not None:
+            compared.advance()
+        if _enough(problem, each):
+            return rounds.lesson(LessonStatus.GUARANTEED), moments, steps
+    return rounds.lesson(rounds.status), moments, steps
 
 
 def _enough(problem: Problem, now: Moment) -> bool:
