@@ -7,10 +7,64 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..arrays import ROW_SUM_TOLERANCE, Floats, as_floats, at, frozen, held_elsewhere, unshared
-from ..errors import require
+from ..arrays import (
+    ROW_SUM_TOLERANCE,
+    Floats,
+    Ints,
+    as_floats,
+    at,
+    frozen,
+    held_elsewhere,
+    is_sparse_sequence,
+    unshared,
+)
+from ..errors import InvalidInputError, require
 from ..precision import EPS
 from .dynamics import Dynamics
+
+
+def stacked_transitions(transitions: Any) -> tuple[sp.csr_array, int, int]:
+    """The rows [S · A, S] of all pairs of a state and an action, and how many of each there are.
+
+    Parameters
+    ----------
+    transitions : dense array [S, A, S], or A sparse matrices [S, S]
+    """
+    if not is_sparse_sequence(transitions):
+        dense = as_floats("transitions", transitions)
+        require(
+            dense.ndim == 3 and dense.shape[0] == dense.shape[2] and dense.size > 0,
+            f"transitions must have shape [S, A, S], state, action, next state, got "
+            f"{dense.shape}; of one matrix an action, np.stack(matrices, axis=1) makes that",
+        )
+        n_states, n_actions = dense.shape[:2]
+        return sp.csr_array(dense.reshape(n_states * n_actions, n_states)), n_states, n_actions
+    stacks = [sp.csr_array(matrix) for matrix in transitions]
+    n_actions, n_states = len(stacks), int(stacks[0].shape[0])
+    for action, matrix in enumerate(stacks):
+        require(
+            matrix.shape == (n_states, n_states),
+            f"transitions[{action}] must have shape ({n_states}, {n_states}), got {matrix.shape}",
+        )
+    by_action: Any = sp.csr_array(sp.vstack(stacks, format="csr"))
+    order = np.arange(n_states * n_actions).reshape(n_actions, n_states).T.ravel()
+    return by_action[order], n_states, n_actions
+
+
+def order_of_pairs(states: Ints, actions: Ints) -> Ints | None:
+    """What sorts the pairs [P] by state and then by action; None if they are sorted."""
+    later = states[1:] > states[:-1]
+    if np.all(later | (states[1:] == states[:-1]) & (np.diff(actions) > 0)):
+        return None
+    key = states * (int(actions.max(initial=0)) + 1) + actions
+    order = np.argsort(key, kind="stable")
+    twice = np.flatnonzero(key[order][1:] == key[order][:-1])
+    if len(twice):
+        pair = order[twice[0]]
+        raise InvalidInputError(
+            f"the pair of state {states[pair]} and action {actions[pair]} is given twice"
+        )
+    return order
 
 
 def checked_transitions(rows: sp.csr_array, dynamics: Dynamics) -> sp.csr_array:

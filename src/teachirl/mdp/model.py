@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,11 +29,15 @@ from ..arrays import (
     checked_names,
     checked_start,
     frozen,
-    is_sparse_sequence,
     some,
 )
 from ..errors import InvalidInputError, require
-from .building import checked_features, checked_transitions
+from .building import (
+    checked_features,
+    checked_transitions,
+    order_of_pairs,
+    stacked_transitions,
+)
 from .dynamics import Dynamics
 
 
@@ -89,28 +93,7 @@ class MDP:
         >>> mdp
         MDP(2 states, 4 state-action pairs, 2 features per state, discount 0.9)
         """
-        if is_sparse_sequence(transitions):
-            matrices = cast(Sequence[Any], transitions)
-            stacks = [sp.csr_array(matrix) for matrix in matrices]
-            n_actions, n_states = len(stacks), stacks[0].shape[0]
-            for action, matrix in enumerate(stacks):
-                require(
-                    matrix.shape == (n_states, n_states),
-                    f"transitions[{action}] must have shape ({n_states}, {n_states}), "
-                    f"got {matrix.shape}",
-                )
-            by_action = sp.csr_array(sp.vstack(stacks, format="csr"))
-            order = np.arange(n_states * n_actions).reshape(n_actions, n_states).T.ravel()
-            rows = by_action[order]
-        else:
-            dense = as_floats("transitions", transitions)
-            require(
-                dense.ndim == 3 and dense.shape[0] == dense.shape[2] and dense.size > 0,
-                f"transitions must have shape [S, A, S], state, action, next state, got "
-                f"{dense.shape}; of one matrix an action, np.stack(matrices, axis=1) makes that",
-            )
-            n_states, n_actions = dense.shape[:2]
-            rows = sp.csr_array(dense.reshape(n_states * n_actions, n_states))
+        rows, n_states, n_actions = stacked_transitions(transitions)
         states = np.repeat(np.arange(n_states), n_actions)
         actions = np.tile(np.arange(n_actions), n_states)
         keep = None
@@ -197,18 +180,8 @@ class MDP:
             phi: Any = sp.csr_array(features, dtype=float)
         else:
             phi = as_floats("features", features)
-        later = pair_states[1:] > pair_states[:-1]
-        if not np.all(later | (pair_states[1:] == pair_states[:-1]) & (np.diff(pair_actions) > 0)):
-            key = pair_states * (int(pair_actions.max(initial=0)) + 1) + pair_actions
-            order = np.argsort(key, kind="stable")
-            twice = np.flatnonzero(key[order][1:] == key[order][:-1])
-            if len(twice):
-                pair = order[twice[0]]
-                require(
-                    False,
-                    f"the pair of state {pair_states[pair]} and action {pair_actions[pair]} "
-                    "is given twice",
-                )
+        order = order_of_pairs(pair_states, pair_actions)
+        if order is not None:
             if phi.shape[:1] == (n_pairs,) and n_pairs != n_states:
                 phi = phi[order]
             pair_states, pair_actions, rows = pair_states[order], pair_actions[order], rows[order]
@@ -230,7 +203,7 @@ class MDP:
             "every state needs at least one action: state "
             f"{dynamics.state_name(without[0]) if len(without) else ''} has none",
         )
-        object.__setattr__(dynamics, "transitions", checked_transitions(rows, dynamics))
+        dynamics = replace(dynamics, transitions=checked_transitions(rows, dynamics))
         return cls(dynamics, phi, feature_names)  # type: ignore[arg-type]  # names are checked there
 
     def __repr__(self) -> str:
