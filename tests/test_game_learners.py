@@ -14,7 +14,6 @@ from scipy.optimize import linprog
 
 import teachirl as ti
 from even import evenly
-from soundness import draw, learners
 from teachirl.errors import InvalidInputError
 from teachirl.learners import LearnStatus
 from teachirl.learners import linear_program as module
@@ -332,9 +331,3 @@ def test_what_makes_no_sense_is_refused():
     for learner in BOTH:
         with pytest.raises(InvalidInputError, match="target must have shape"):
             learner.learn(seen, target[:2])
-
-
-@pytest.mark.parametrize("seed", [4010, 4528])
-def test_a_program_on_which_interior_points_go_on_for_ever(seed):
-    """Two cases of the campaign: HiGHS is stopped, and its simplex method ends."""
-    assert all(smaller <= larger for _, smaller, larger in learners(draw(seed)))

@@ -21,7 +21,7 @@ from ..demonstrations.demonstration import Demonstration
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.planning import optimal_policy, worst_policy
-from ..precision import ROUNDED_UP, up
+from ..precision import ROUNDED_UP, length_at_most, sum_error, up
 from ..views.teaching_risk import teaching_risk
 from ..views.worldview import Worldview
 from .apparent_optimality import share_of
@@ -82,8 +82,8 @@ def looks_optimal(
     rounding += combination_error(mdp, view, weights, np.zeros_like(w), mu)
     doubt = rounding + float(np.linalg.norm(seen)) * shown.error
     off = max(up(high.upper - float(seen @ mu) + doubt * ROUNDED_UP), 0.0)
-    bound = diameter * view.norm * risk / visible * ROUNDED_UP
-    bound = up(bound + rounding + (high.upper - high.lower))
+    apart = max(view.norm * risk / visible, _apart(view, weights, seen, w))
+    bound = up(diameter * apart * ROUNDED_UP + rounding + (high.upper - high.lower))
     share = share_of(off, high, low)
     sentence = (
         f"Under the reward of hers that resembles the true one most, the demonstrated policy looks "
@@ -91,3 +91,14 @@ def looks_optimal(
         f"allows an optimal policy {bound:.4g}."
     )
     return LooksOptimal(frozen(weights), bound, off, share, terms, assumes, sentence)
+
+
+def _apart(view: Worldview, weights: Floats, seen: Floats, w: Floats) -> float:
+    """‖Aᵀw_L − c w‖ at most, for the c ≥ 0 with which it is least: what the theorem rests on.
+
+    Where ρ is rounding, w_L is off by rounding as well, and this is more than what ρ says.
+    """
+    unit = w / float(np.linalg.norm(w))
+    rest = seen - max(float(seen @ unit), 0.0) * unit
+    sizes = np.abs(view.matrix).T @ np.abs(weights) + float(np.linalg.norm(seen)) * np.abs(unit)
+    return length_at_most(np.abs(rest) + sum_error(len(w) + len(weights) + 4, 1.0) * sizes)

@@ -156,15 +156,17 @@ def best_demonstration(
     if span > 0.0 and upper - plain.lower > tolerance * span:
         never = indistinct_directions(mdp) if indistinct is None else indistinct
         basis = view.without(never.basis).basis
-        if len(basis) == 0 and _looks_alike(mdp, view):
+        # Beside larger features, what she sees may be rounding to us, and not to her.
+        overlooked = not _looks_alike(mdp, view, basis)
+        if len(basis) == 0 and not overlooked:
             upper, status = min(plain.upper, upper), ShownStatus.BLIND
-        elif len(basis) == 0:  # beside larger features what she sees is rounding, but no policy's
+        elif len(basis) == 0:
             status = ShownStatus.UNPROVED
         else:
             exposer = Exposer(mdp, basis, w, span)
             places = [exposer.coordinates(reward) for reward in (view.matrix.T @ plain.theta, w)]
             found = _search(exposer, places, starts, rng)
-            stuck = len(basis) > PROVABLE
+            stuck = overlooked or len(basis) > PROVABLE
             if not stuck and proof_solves > 0:
                 proof = prove(exposer, found, upper / span, 0.5 * tolerance, proof_solves)
                 found, upper, stuck = proof.best, min(upper, proof.upper * span), proof.stuck
@@ -198,13 +200,17 @@ def _check_search(rng: object, starts: int, proof_solves: int, tolerance: float)
     require(0.0 < tolerance < 1.0, f"tolerance must lie between 0 and 1, got {tolerance!r}")
 
 
-def _looks_alike(mdp: MDP, view: Worldview) -> bool:
-    """Whether all policies look the same to her, up to the rounding of each of her own rows."""
-    seen = view.observe(mdp)
-    axes = np.eye(seen.n_features)
-    ends = optimal_policies(seen, np.vstack([axes, -axes])).lower
+def _looks_alike(mdp: MDP, view: Worldview, basis: Floats) -> bool:
+    """Whether policies that agree along the basis [r, k] look the same to her.
+
+    That is up to the rounding of each of her own rows, however small it is beside others.
+    """
+    rest = view.matrix - (view.matrix @ basis.T) @ basis
+    unseen = Worldview(rest).observe(mdp)
+    axes = np.eye(len(rest))
+    ends = optimal_policies(unseen, np.vstack([axes, -axes])).lower
     widths = ends[: len(axes)] + ends[len(axes) :]
-    sizes = seen.largest_entries / (1.0 - mdp.discount)
+    sizes = view.observe(mdp).largest_entries / (1.0 - mdp.discount)
     return bool((widths <= matching_room(mdp) * sizes).all())
 
 
