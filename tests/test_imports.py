@@ -98,20 +98,29 @@ def test_the_plan_shows_every_room():
 
 
 def imported_by(path):
-    """The rooms that a module imports from, wherever in it, and the names that it takes."""
+    """The rooms that a module imports from, wherever in it, and what it takes."""
     here = path.relative_to(PACKAGE).parent.parts
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            assert not [each.name for each in node.names if each.name.startswith("teachirl")]
         if isinstance(node, ast.ImportFrom) and (node.level or node.module.startswith("teachirl")):
             start = here[: len(here) - node.level + 1] if node.level else ()
             target = (*start, *(node.module or "").removeprefix("teachirl").strip(".").split("."))
-            names = [each.name for each in node.names]
-            yield next(filter(None, target), names[0]), names
+            for each in node.names:
+                yield next(filter(None, target), each.name), each.name
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.stem)
 def test_imports_point_one_way(path):
     room = path.relative_to(PACKAGE).with_suffix("").parts[0]
-    for other, names in imported_by(path):
-        assert not [name for name in names if name.startswith("_") and name != "__version__"]
-        if room not in ("__init__", "__main__") and other != room:
-            assert other == "__version__" or ROOMS.index(other) < ROOMS.index(room), (other, names)
+    for other, name in imported_by(path):
+        assert not name.startswith("_") or name == "__version__"
+        if room not in ("__init__", "__main__") and other not in (room, "__version__"):
+            assert ROOMS.index(other) < ROOMS.index(room), (other, name)
+
+
+def test_the_reference_has_every_public_name():
+    page = (PACKAGE.parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^::: teachirl\.(.+)$", page, flags=re.MULTILINE))
+    for name, home in HOMES.items():
+        assert {home or name, f"{home}.{name}"} & shown, name

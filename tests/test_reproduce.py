@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -92,17 +93,17 @@ def started(out):
 
 @pytest.fixture(scope="module")
 def calm(tmp_path_factory):
-    """A folder in which the command ran undisturbed, and what it printed."""
-    folder = tmp_path_factory.mktemp("calm")
+    """A folder in which the command ran undisturbed, what it printed, and its seconds."""
+    folder, began = tmp_path_factory.mktemp("calm"), time.monotonic()
     command = started(folder)
     out, err = command.communicate(timeout=300)
     assert (command.returncode, err) == (0, "")  # quiet when piped
-    return folder, out
+    return folder, out, time.monotonic() - began
 
 
 @in_turn
 def test_only_what_is_asked_for_and_nothing_twice(calm, monkeypatch):
-    folder, printed = calm
+    folder, printed, _ = calm
     figures = {path.name for path in (folder / "quick" / "figures").iterdir()}
     assert figures == {
         f"{name}.{suffix}"
@@ -213,11 +214,12 @@ def test_a_unit_that_fails_is_named_and_the_rest_is_kept(tmp_path):
 @in_turn
 @pytest.mark.slow
 def test_killed_at_random_moments_it_ends_with_the_same_bits(calm, tmp_path):
+    undisturbed, _, seconds = calm
     dice, killed = random.Random(6), 0
     while True:
         process = started(tmp_path)
         try:
-            process.communicate(timeout=dice.uniform(0.8, 2.8) if killed < 4 else 300)
+            process.communicate(timeout=dice.uniform(0.1, 0.4) * seconds if killed < 4 else 300)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.communicate()
@@ -226,7 +228,6 @@ def test_killed_at_random_moments_it_ends_with_the_same_bits(calm, tmp_path):
         assert process.returncode == 0
         break
     assert killed > 0
-    undisturbed, _ = calm
     assert stored(tmp_path) == stored(undisturbed)
     for path in sorted((undisturbed / "quick").rglob("*.*")):
         if path.name != "reproduction.md":  # says how long it took

@@ -1,4 +1,4 @@
-"""What MDPs are checked for, with messages that name the argument, the place and the value."""
+"""Types of arrays, and checks of arguments that are some: messages name argument, place, value."""
 
 from __future__ import annotations
 

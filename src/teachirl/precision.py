@@ -79,14 +79,18 @@ def first_largest(values: ArrayLike, tie: float) -> int:
 def ranks(values: ArrayLike, tie: float) -> NDArray[np.int64]:
     """The rank of each of the values [n], from 0 for the largest; those in a tie share theirs.
 
-    In a tie is what differs by at most `tie` from the next larger one. A stable sort by ranks then
-    keeps the order in which the values are given, whatever their last bits are.
+    In a tie are the largest and what is less by at most `tie`, as in `first_largest`; then the
+    largest of the rest and what ties with it, and so on. A stable sort by ranks keeps the order in
+    which the values are given, whatever their last bits are.
 
     >>> ranks([1.0, 3.0, 3.0 + 2**-50, 2.0], 1e-9)
     array([2, 0, 0, 1])
     """
     array = np.asarray(values, dtype=float)
     order = np.argsort(-array, kind="stable")
-    found = np.zeros(len(array), dtype=np.int64)
-    found[order[1:]] = np.cumsum(array[order[1:]] < array[order[:-1]] - tie)
+    falling, found = -array[order], np.zeros(len(array), dtype=np.int64)
+    begin = 0
+    while begin < len(array):
+        begin = int(np.searchsorted(falling, falling[begin] + tie, side="right"))
+        found[order[begin:]] += 1
     return found

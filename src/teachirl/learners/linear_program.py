@@ -148,7 +148,7 @@ def _solve(task: Assignment, nonnegative: bool) -> tuple[Floats | None, Floats]:
     weights = np.array(solution.row_dual)[n_states : n_states + n]
     weights /= max(float(np.abs(weights).sum()), 1.0)  # rounding aside, it is not above 1
     tau = float(solution.col_value[-1])
-    ends = (tau, math.inf) if nonnegative else (0.0, tau)
+    ends = (tau, math.inf) if nonnegative else (0.0, max(tau, 0.0))
     solver.changeColBounds(len(cost) - 1, *ends)
     solver.changeColCost(len(cost) - 1, 0.0)
     solver.changeColsCost(n_pairs, places, other_cost)

@@ -309,7 +309,7 @@ class MDP:
 
     def save(self, path: str | Path) -> None:
         """Write a compressed ``.npz`` that holds no pickle; an existing file is replaced whole."""
-        from .npz_files import save_mdp  # storage makes MDPs, so it stands below this module
+        from .npz_files import save_mdp  # it makes MDPs, and so imports this module
 
         save_mdp(self, Path(path))
 

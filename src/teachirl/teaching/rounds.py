@@ -30,6 +30,9 @@ from .matching import Matching
 from .task import Task
 from .teacher import Choice, Situation, Teacher
 
+# Guarantees are rounded down by about this, so that 1 itself is never reached.
+ROUNDED = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class Moment:
@@ -54,8 +57,8 @@ class Moment:
     choice: Choice | None = None
 
     def guarantees(self, performance: float) -> bool:
-        """Whether that relative performance is guaranteed; up to 1e-9, as 1 is never proved."""
-        return self.round.guaranteed >= performance - 1e-9
+        """Whether that relative performance is guaranteed, up to rounding."""
+        return self.round.guaranteed >= performance - ROUNDED
 
 
 class Rounds(Iterator[Moment]):
@@ -76,7 +79,7 @@ class Rounds(Iterator[Moment]):
 
     Attributes
     ----------
-    status : LessonStatus, why no more rounds came; known once they have ended by themselves
+    status : LessonStatus, why no more rounds came; None until they have ended by themselves
 
     Examples
     --------
@@ -91,8 +94,6 @@ class Rounds(Iterator[Moment]):
     >>> print(rounds.status)
     as many features as allowed were taught; raise budget to go on
     """
-
-    status: LessonStatus
 
     def __init__(
         self,
@@ -117,6 +118,7 @@ class Rounds(Iterator[Moment]):
         self.past: list[Round] = []
         self.now: Moment | None = None
         self.begun = 0
+        self.status: LessonStatus | None = None
         self.notes: dict[str, Any] = {}
         self.policy = Policy.uniform(task.mdp) if start is None else start
         check_policy(task.mdp, self.policy)
@@ -128,6 +130,8 @@ class Rounds(Iterator[Moment]):
             require(after.task is task, "after must be a lesson of this very task")
 
     def __next__(self) -> Moment:
+        if self.status is not None:
+            raise StopIteration
         if self.now is None:
             moment = self._first() if self.after is None else self._resumed(self.after)
         else:
@@ -140,9 +144,10 @@ class Rounds(Iterator[Moment]):
         self.now = moment
         return moment
 
-    def lesson(self, status: LessonStatus) -> Lesson:
-        """What has been taught and learned so far, as a lesson that ended so."""
-        assert self.now is not None
+    def lesson(self, status: LessonStatus | None = None) -> Lesson:
+        """What has been taught and learned so far, as a lesson that ended so, or by itself."""
+        status = status or self.status
+        assert self.now is not None and status is not None
         rounds = (*self.past, self.now.round)
         return Lesson(self.task, rounds, self.now.policy, self.now.demonstration, status)
 
@@ -231,16 +236,16 @@ class Rounds(Iterator[Moment]):
         choosing: float = 0.0,
     ) -> Moment:
         """Where things stand once the learner has learned from what is seen and shown now."""
-        task, began = self.task, clock.seconds()
+        task, learning = self.task, 0.0
         mismatch, performance, solves = math.nan, math.nan, 0
         if self.learner is not None:
-            target = view.matrix @ shown.expectations
+            target, began = view.matrix @ shown.expectations, clock.seconds()
             learned = self.learner.learn(view.observe(task.mdp), target, policy)
+            learning = clock.seconds() - began
             policy, mismatch, solves = learned.policy, learned.mismatch, learned.solves
             earned = float(task.weights @ feature_expectations(task.mdp, policy))
             performance = task.relative(earned)
-        learning, began = clock.seconds() - began, clock.seconds()
-        guaranteed = math.nan
+        guaranteed, began = math.nan, clock.seconds()
         if self.certified:
             guaranteed = task.guaranteed(view, shown, self.matching)
         certifying = clock.seconds() - began
@@ -300,4 +305,4 @@ def _check_required(task: Task, most: int, max_cost: float) -> None:
     )
 
 
-__all__ = ["Moment", "Rounds"]
+__all__ = ["ROUNDED", "Moment", "Rounds"]

@@ -106,7 +106,7 @@ def teach(
         status = _ended(task, each, expert, tolerance, until)
         if status is not None:
             return rounds.lesson(status)
-    return rounds.lesson(rounds.status)
+    return rounds.lesson()
 
 
 def _expert(task: Task) -> tuple[float, float]:

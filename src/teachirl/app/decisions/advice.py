@@ -221,7 +221,7 @@ def _followed(
             compared.advance()
         if _enough(problem, each):
             return rounds.lesson(LessonStatus.GUARANTEED), moments, steps
-    return rounds.lesson(rounds.status), moments, steps
+    return rounds.lesson(), moments, steps
 
 
 def _enough(problem: Problem, now: Moment) -> bool:

@@ -12,6 +12,7 @@ from ...demonstrations.demonstration import Demonstration
 from ...mdp.model import MDP
 from ...precision import INVISIBLE, ranks
 from ...teaching.matching import Matching
+from ...teaching.rounds import ROUNDED
 from ...teaching.task import Task
 from ...views.teaching_risk import teaching_risk
 from ...views.worldview import Worldview
@@ -24,8 +25,6 @@ PLAUSIBLE = 200
 SAME = 1e-7
 # Guarantees that differ by less are the same: the worst case is as exact as that.
 SAME_GUARANTEE = 1e-6
-# Guarantees are rounded down by about this, so that 1 itself is never reached; as in `teach`.
-ROUNDED = 1e-9
 # How long to look for what is guaranteed to a learner who stops early: it is an aside.
 ASIDE = 5.0
 

@@ -247,6 +247,7 @@ def _try_plans(tried: _Tried, progress: Progress) -> int:
     part = progress.part("plans", 2 * len(budgets))
     less = progress.part("a feature less", 1)
     own = task.relative(float(task.weights @ task.demonstration.expectations))
+    most_features = len(task.teachable) - len(task.forbidden)
     most = max(own - CLOSE, 0.0) if task.demonstration.error == 0.0 else 1.0
     for teacher in (GapGreedy(tolerance=CLOSE), TRGreedy()):
         for max_cost in budgets:
@@ -263,7 +264,8 @@ def _try_plans(tried: _Tried, progress: Progress) -> int:
             for each in rounds:
                 if set(task.required) <= set(each.taught):
                     tried.guaranteed[frozenset(each.taught)] = each.round.guaranteed
-                    if each.guarantees(most) or tried.out_of_time():
+                    last = len(each.taught) == most_features
+                    if each.guarantees(most) or (not last and tried.out_of_time()):
                         break
             part.advance()
     _try_less(tried)

@@ -104,7 +104,9 @@ class Problem:
         if self.show != "choose":
             return None
         rng = np.random.default_rng(self.seed)
-        return best_demonstration(self.mdp, self.worldview, self.weights, rng=rng)
+        return best_demonstration(
+            self.mdp, self.worldview, self.weights, rng=rng, indistinct=self._indistinct
+        )
 
     @property
     def matching(self) -> Matching:
@@ -120,11 +122,15 @@ class Problem:
         """Whether what no policy can change is left unknown, as finding it would take too long."""
         return self.mdp.n_features > MANY
 
+    @property
+    def _indistinct(self) -> Indistinct | None:
+        nothing = Indistinct(np.empty((0, self.mdp.n_features)), 0.0)
+        return nothing if self.many_features else None
+
     @cached_property
     def task(self) -> Task:
         """The teaching problem."""
         lessons, shown = self.lessons, self.shown
-        nothing = Indistinct(np.empty((0, self.mdp.n_features)), 0.0)
         with Place(self.path).blamed():
             return Task(
                 self.mdp,
@@ -136,7 +142,7 @@ class Problem:
                 self.chosen.demonstration if self.chosen is not None else shown,
                 required=lessons.required,
                 forbidden=lessons.forbidden,
-                indistinct=nothing if self.many_features else None,
+                indistinct=self._indistinct,
             )
 
 
