@@ -127,6 +127,9 @@ class Rounds(Iterator[Moment]):
             require(
                 isinstance(after, Lesson), f"after must be a Lesson, got {type(after).__name__}"
             )
+            require(
+                start is None, "start is for a new lesson; the one to go on from has its policy"
+            )
             require(after.task is task, "after must be a lesson of this very task")
 
     def __next__(self) -> Moment:

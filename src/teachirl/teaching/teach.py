@@ -85,10 +85,6 @@ def teach(
     _check_rules(budget, max_cost, tolerance, until)
     require(certified or until is None, "until needs certified=True: it is about a guarantee")
     most = len(task.teachable) if budget is None else int(budget)
-    require(
-        after is None or start is None,
-        "start is for a new lesson; the one to go on from has its policy",
-    )
     rounds = Rounds(
         task,
         teacher,
