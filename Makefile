@@ -21,8 +21,9 @@ test: $(READY)
 test-everywhere: $(READY)
 	$(BIN)/python tests/everywhere.py
 
+# Its workers take all processors: threads of BLAS would wait for each other.
 campaign: $(READY)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/soundness.py  # its workers take all processors
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/soundness.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from ..arrays import Floats
-from ..precision import EPS
+from ..precision import sum_error
 from .learner import Assignment, Learned, LearnStatus
 from .nearness import proved
 
@@ -81,7 +81,7 @@ class Game:
         b = self.task.target
         # No term of either is larger, even if it was planned without care.
         reach = 4.0 * terms * (self.task.scale + float(np.abs(b).max()))
-        return (terms + len(b) + 8) * EPS * reach
+        return sum_error(terms + len(b) + 6, reach)
 
     def proved(self, weights: Floats, upper: float, terms: int = 1) -> float:
         """The least mismatch that a policy can have in her features as given."""

@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Floats, frozen
 from ..mdp import kernels
 from ..mdp.occupancy import expectation_error, feature_expectations, mixture
-from ..precision import EPS
+from ..precision import EPS, sum_error
 from .learner import Assignment, Learned, LearnStatus
 
 IDLE = 3  # steps in a row that bring nothing: rounding
@@ -25,7 +25,8 @@ def distance(target: Floats, q: Floats, upper: float) -> float:
     length = float(kernels.length(q))
     if length == 0.0:
         return 0.0
-    least = float(q @ target) - upper - product_error(q, target, upper)
+    sizes = float(np.abs(q) @ np.abs(target)) + abs(upper)
+    least = float(q @ target) - upper - sum_error(len(q) + 6, sizes)
     return max(least / (length * (1.0 + length_error(len(q)))), 0.0)
 
 
@@ -46,11 +47,6 @@ def proved(assignment: Assignment, q: Floats, upper: float) -> float:
     terms = float(np.abs(q) @ seen.largest_entries) / (1.0 - seen.discount)
     most = (upper + 4.0 * EPS * (terms + abs(upper))) / size + expectation_error(given.seen, p)
     return distance(given.target, p, most)
-
-
-def product_error(q: Floats, target: Floats, upper: float) -> float:
-    """How far ⟨q, target⟩ − upper may be off."""
-    return (len(q) + 8) * EPS * (float(np.abs(q) @ np.abs(target)) + abs(upper))
 
 
 def length_error(n: int) -> float:
