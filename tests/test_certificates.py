@@ -1,4 +1,6 @@
+import copy
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -339,3 +341,16 @@ def test_wrong_arguments():
     other = ti.Demonstration.of_policy(ti.worlds.chain(5, discount=0.8), policy)
     with pytest.raises(ti.InvalidInputError, match="demonstration must be of this MDP"):
         ti.certify(mdp, view, np.ones(5), other)
+
+
+def test_certificates_go_to_other_processes_and_back():
+    mdp = ti.worlds.chain(5)
+    view = ti.Worldview.select(mdp, ["cell 3"])
+    policy = ti.optimal_policy(mdp, [-2, -1, 0, 1, 2]).policy
+    proved = ti.certify(mdp, view, [-2, -1, 0, 1, 2], policy)
+    for back in (pickle.loads(pickle.dumps(proved)), copy.deepcopy(proved)):
+        assert repr(back) == repr(proved)
+        assert back.width.terms == proved.width.terms
+        assert back.theorem_2.terms == proved.theorem_2.terms
+    with pytest.raises(TypeError):
+        proved.width.terms["ε"] = 0.0

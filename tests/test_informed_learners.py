@@ -340,9 +340,6 @@ def test_how_the_search_ended_is_passed_on(monkeypatch):
         for target in (2.0, 20.0):
             learned = Adversarial().informed(mdp, WEIGHTS).learn(seen, [target])
             assert learned.status is expected
-    monkeypatch.setattr(module, "worst_case", ends(status.INTERRUPTED))
-    with pytest.raises(KeyboardInterrupt):
-        Adversarial().informed(mdp, WEIGHTS).learn(seen, [2.0])
 
 
 def test_a_search_that_finds_no_match_starts_again_from_the_nearest(monkeypatch):

@@ -97,12 +97,11 @@ def test_out_of_time_the_bounds_are_valid(method):
 
 
 @pytest.mark.parametrize("calls", range(5))
-def test_interrupted_it_returns_what_is_proved(calls, monkeypatch):
+def test_interrupted_it_returns_nothing(calls, monkeypatch):
     mdp = ti.worlds.gridworld(8, 2)
     rng = np.random.default_rng(1)
     w, view = rng.normal(size=16), ti.Worldview(rng.normal(size=(6, 16)))
     expert = ti.optimal_policy(mdp, w)
-    known = ti.worst_case(mdp, view, w, expert.policy)
     plan, left = bundle.optimal_policy, iter(range(calls))
 
     def interrupted(*arguments, **options):
@@ -111,10 +110,8 @@ def test_interrupted_it_returns_what_is_proved(calls, monkeypatch):
         return plan(*arguments, **options)
 
     monkeypatch.setattr(bundle, "optimal_policy", interrupted)
-    early = ti.worst_case(mdp, view, w, expert.policy, method="bundle")
-    assert early.status is ti.WorstCaseStatus.INTERRUPTED
-    assert early.lower <= known.upper and known.lower <= early.upper <= expert.upper + 1e-9
-    assert early.witness is not None and early.matched <= 1e-9
+    with pytest.raises(KeyboardInterrupt):
+        ti.worst_case(mdp, view, w, expert.policy, method="bundle")
 
 
 def test_wrong_arguments():

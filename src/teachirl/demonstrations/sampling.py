@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 
 from ..errors import require
+from ..mdp.kernels.walks import walk
 from ..mdp.model import MDP
 from ..mdp.policy import Policy, check_policy
 from .trajectories import Trajectories, terminal_states
@@ -47,7 +45,7 @@ def sample_trajectories(
     places = np.searchsorted(cumulative, rng.random(episodes) * cumulative[-1], side="right")
     firsts = candidates[np.minimum(places, len(candidates) - 1)]
     empty = np.empty(0)
-    pairs, offsets, terminated = _walk(
+    pairs, offsets, terminated = walk(
         rng,
         firsts,
         horizon,
@@ -60,62 +58,3 @@ def sample_trajectories(
         terminal_states(mdp),
     )
     return Trajectories(dynamics.pair_states[pairs].astype(np.int64), pairs, offsets, terminated)
-
-
-@njit(cache=True, error_model="numpy")
-def _pick(rng: Any, weights: Any, first: int, last: int) -> int:
-    """A place in first … last−1, drawn in proportion to the weights, which sum to 1."""
-    if last - first == 1:
-        return first
-    left = rng.random()
-    chosen = first
-    for place in range(first, last):
-        if weights[place] > 0.0:
-            chosen = place  # stays the last possible place if rounding leaves a rest
-            left -= weights[place]
-            if left < 0.0:
-                break
-    return chosen
-
-
-@njit(cache=True, error_model="numpy")
-def _walk(
-    rng: Any,
-    firsts: Any,
-    horizon: int,
-    offsets: Any,
-    choice: Any,
-    weights: Any,
-    indptr: Any,
-    indices: Any,
-    data: Any,
-    terminal: Any,
-) -> Any:
-    """The pairs of all steps [n], the episodes' offsets [m + 1], and who terminated [m].
-
-    `choice` [S] is a deterministic policy; where it is empty, `weights` [P] is a stochastic one.
-    """
-    m = len(firsts)
-    ends = np.zeros(m + 1, dtype=np.int64)
-    terminated = np.zeros(m, dtype=np.bool_)
-    pairs = np.empty(max(1024, m), dtype=np.int64)
-    n = 0
-    for episode in range(m):
-        state = firsts[episode]
-        for _ in range(horizon):
-            if len(choice) > 0:
-                pair = choice[state]
-            else:
-                pair = _pick(rng, weights, offsets[state], offsets[state + 1])
-            if n == len(pairs):
-                longer = np.empty(2 * n, dtype=np.int64)
-                longer[:n] = pairs
-                pairs = longer
-            pairs[n] = pair
-            n += 1
-            state = np.int64(indices[_pick(rng, data, indptr[pair], indptr[pair + 1])])
-            if terminal[state]:
-                terminated[episode] = True
-                break
-        ends[episode + 1] = n
-    return pairs[:n].copy(), ends, terminated

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,13 +39,35 @@ class WorstCaseStatus(enum.Enum):
     INFEASIBLE = "no policy matches the demonstration this closely; raise mismatch"
     INACCURATE = "the bounds hold but are further apart than asked; try another method"
     OUT_OF_BUDGET = "stopped early with valid bounds; allow more solves, or more seconds"
-    INTERRUPTED = "stopped by an interrupt with valid bounds"
 
     def __repr__(self) -> str:
         return self.name
 
     def __str__(self) -> str:
         return str(self.value)
+
+
+class Terms(Mapping[str, float]):
+    """What a bound is put together from, by name; nothing in it can be changed.
+
+    >>> Terms(risk=0.5, diameter=3.0)
+    Terms({'risk': 0.5, 'diameter': 3.0})
+    """
+
+    def __init__(self, **values: float) -> None:
+        self._values = values
+
+    def __getitem__(self, name: str) -> float:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"Terms({self._values})"
 
 
 @dataclass(frozen=True, eq=False)

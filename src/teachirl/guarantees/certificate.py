@@ -20,9 +20,7 @@ Theorem 2 of the paper asks the other way round: can the expert's behaviour look
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,6 +38,7 @@ from ..views.teaching_risk import teaching_risk
 from ..views.worldview import Worldview
 from .apparent_optimality import Look, best_look
 from .bounds import (
+    Terms,
     WorstCaseBounds,
     WorstCaseStatus,
     checked_case,
@@ -70,7 +69,7 @@ class Bound:
     name: str
     gap: float
     least: float
-    terms: Mapping[str, float]
+    terms: Terms
     assumes: str
     sentence: str
 
@@ -265,7 +264,7 @@ def _width(case: _Case, view: Worldview, w: Floats) -> Bound:
         "width",
         gap,
         least,
-        _terms(hidden=hidden, mismatch=blur, ε=case.epsilon, θ=float(np.linalg.norm(theta))),
+        Terms(hidden=hidden, mismatch=blur, ε=case.epsilon, θ=float(np.linalg.norm(theta))),
         case.assumes,
         sentence + ".",
     )
@@ -318,7 +317,7 @@ def _both(case: _Case, width: Bound, size: Diameter, never: Indistinct) -> tuple
         "Theorem 1",
         up(hidden + blur),
         down(case.expert_least - up(hidden + blur)),
-        _terms(
+        Terms(
             hidden=hidden,
             mismatch=blur,
             length=length,
@@ -349,7 +348,7 @@ def _theorem_1(
 
 
 def _exact(case: _Case, found: WorstCaseBounds, looser: Bound) -> Bound:
-    terms = _terms(expert=case.expert_most, worst=found.lower, ε=case.mismatch)
+    terms = Terms(expert=case.expert_most, worst=found.lower, ε=case.mismatch)
     if found.status is WorstCaseStatus.INFEASIBLE:
         sentence = (
             "No policy matches the demonstration this closely, so that there is nobody to speak "
@@ -365,7 +364,3 @@ def _exact(case: _Case, found: WorstCaseBounds, looser: Bound) -> Bound:
         sentence += f"that looks right earns less than {found.lower:.4g}"
     least = max(found.lower, looser.least)
     return Bound("exact", max(gap, 0.0), least, terms, case.assumes, sentence + ".")
-
-
-def _terms(**terms: float) -> Mapping[str, float]:
-    return MappingProxyType(terms)

@@ -10,9 +10,7 @@ w_L need not be the reward that suits the policy best; that is `apparent_optimal
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
@@ -25,7 +23,7 @@ from ..precision import ROUNDED_UP, length_at_most, sum_error, up
 from ..views.teaching_risk import teaching_risk
 from ..views.worldview import Worldview
 from .apparent_optimality import share_of
-from .bounds import combination_error
+from .bounds import Terms, combination_error
 
 # A reward of which she sees less than this share is hidden from her: what she sees is rounding.
 HIDDEN = 1e-13
@@ -50,7 +48,7 @@ class LooksOptimal:
     bound: float
     suboptimality: float
     share: float
-    terms: Mapping[str, float]
+    terms: Terms
     assumes: str
     sentence: str
 
@@ -66,9 +64,7 @@ def looks_optimal(
     risk = teaching_risk(view, w)
     # √(1 − ρ²), without cancellation.
     visible = float(np.linalg.norm(view.basis @ w)) / float(np.linalg.norm(w))
-    terms = MappingProxyType(
-        {"risk": risk, "visible": visible, "diameter": diameter, "norm": view.norm}
-    )
+    terms = Terms(risk=risk, visible=visible, diameter=diameter, norm=view.norm)
     assumes = "the bound: that the demonstrated policy is optimal; the rest: nothing"
     if visible <= HIDDEN:
         sentence = "Nothing of the reward is visible to her: no reward of hers resembles it."

@@ -67,7 +67,7 @@ def worst_case(
     mismatch : ε, how far ‖A(μ − μ_T)‖ may be from 0, μ_T being what the demonstration says
     method : ``"bundle"``, or the programs ``"direct"``, ``"lifted"``, ``"cone"``; chosen by default
     tolerance : how far apart the bounds may be, as a fraction of max R − min R
-    max_seconds : how long to search. Out of time, or interrupted, it returns what it has proved
+    max_seconds : how long to search; out of time, it returns what it has proved
 
     Returns
     -------

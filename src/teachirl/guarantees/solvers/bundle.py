@@ -80,7 +80,7 @@ def worst_case_by_bundle(
     tolerance : how far apart the bounds may be, as a fraction of max R − min R
     max_solves : stop once this many MDPs are solved, the first three and the last one, which proves
         the lower bound, aside; the bounds are valid whenever it stops
-    max_seconds : stop after the first MDP solve that ends later; an interrupt stops it likewise
+    max_seconds : stop after the first MDP solve that ends later
     blocks : G; chosen by default
 
     Examples
@@ -106,18 +106,10 @@ def worst_case_by_bundle(
     deadline = clock.seconds() + max_seconds
     search = Search(mdp, sight, -w if maximise else w, target, policy, tolerance, count)
     early = WorstCaseStatus.INACCURATE
-    try:
-        search.prepare()
-        search.begin()
-        if search.climb(max_solves, deadline):
-            early = WorstCaseStatus.OUT_OF_BUDGET
-    except (KeyboardInterrupt, SystemError) as stop:
-        # Of an interrupt within a compiled function only the cause says what it was.
-        if not isinstance(stop, KeyboardInterrupt) and not isinstance(
-            stop.__cause__, KeyboardInterrupt
-        ):
-            raise
-        early = WorstCaseStatus.INTERRUPTED
+    search.prepare()
+    search.begin()
+    if search.climb(max_solves, deadline):
+        early = WorstCaseStatus.OUT_OF_BUDGET
     found = search.result()
     if found.status is WorstCaseStatus.INACCURATE:
         found = replace(found, status=early)

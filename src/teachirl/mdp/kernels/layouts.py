@@ -11,6 +11,8 @@ overloaded by the type of its arguments; the solvers are then written once.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,9 +29,37 @@ if TYPE_CHECKING:
 WIDTHS = (4, 8, 16)  # actions a table may have; fewer are padded
 SLIP_TOLERANCE = 1e-15  # by how much a probability may miss the mixture that it is taken for
 
-compiled: Any = njit(cache=True, error_model="numpy")
+
+class Kernel:
+    """A compiled function as Python calls it; kernels may call it as well.
+
+    Of an interrupt that arrives while it runs, Numba tells by a SystemError whose cause it is: here
+    it is raised as what it is.
+    """
+
+    def __init__(self, dispatcher: Any) -> None:
+        self._call = dispatcher
+        self._numba_type_ = dispatcher._numba_type_  # how other kernels know what they call
+        functools.update_wrapper(self, dispatcher.py_func)
+
+    def __call__(self, *arguments: Any) -> Any:
+        try:
+            return self._call(*arguments)
+        except SystemError as error:
+            if error.__cause__ is None or isinstance(error.__cause__, Exception):
+                raise
+            raise error.__cause__ from None
+
+
+def kernel(**options: Any) -> Callable[[Callable[..., Any]], Kernel]:
+    """What compiles a function for Python to call, with these options of Numba's beside ours."""
+    compile_it = njit(cache=True, error_model="numpy", **options)
+    return lambda function: Kernel(compile_it(function))
+
+
+compiled: Any = kernel()
 # For loops that threads may share the work of.
-shared: Any = njit(cache=True, error_model="numpy", nogil=True)
+shared: Any = kernel(nogil=True)
 # For what only other kernels call: an entry from Python takes as long to compile as a short loop.
 PART: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 part: Any = njit(cache=True, error_model="numpy", **PART)

@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from .layouts import kernel
 
 # A sum may be reordered, so that it can be done in parallel lanes. NaN and ∞ keep their meaning.
 # Without the lock of the interpreter, threads can share a pass.
-_summing: Any = njit(
-    cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"}
-)
+_summing: Any = kernel(nogil=True, fastmath={"reassoc", "contract", "nsz"})
 
 RECOMPUTE = 1e-3  # below this share of its last exact value, rounding shows in what is left
 

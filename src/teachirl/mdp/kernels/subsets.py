@@ -18,11 +18,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from ...precision import RESIDUAL
+from .layouts import kernel
 
-_compiled: Any = njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+_compiled: Any = kernel(fastmath={"reassoc", "contract", "nsz"})
 
 # H stays positive definite by this much, so that rounding in N leaves it so.
 MARGIN = 1e-12

@@ -1,0 +1,97 @@
+"""Ctrl-C in Python code: it is raised at once, and as what it is; nothing weakened is returned."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import teachirl as ti
+from teachirl.mdp import kernels
+from teachirl.mdp.kernels.layouts import Kernel
+
+# A child is interrupted while it does the same again and again, and says what came of it.
+CHILD = """
+import os, signal, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's & has it ignored
+import numpy as np
+import teachirl as ti
+mdp = ti.worlds.gridworld(20, block=2, discount=0.9, slip=0.3)
+rng = np.random.default_rng(0)
+w = rng.normal(size=mdp.n_features)
+view = ti.Worldview(rng.normal(size=(5, mdp.n_features)))
+task = ti.Task(mdp, w, view, np.eye(mdp.n_features)[:20])
+work = {{
+    "plan": lambda: ti.optimal_policy(mdp, w),
+    "search": lambda: ti.best_demonstration(mdp, view, w, rng=rng),
+    "teach": lambda: ti.teach(
+        task, ti.teachers.GapGreedy(), ti.learners.MinNormPoint(), rng=rng, budget=20
+    ),
+}}["{work}"]
+if "{work}" == "plan":
+    work()  # compiles
+interrupter = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+try:
+    interrupter.start()
+    while True:
+        work()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("work", ["plan", "search", "teach"])
+def test_a_real_one_is_raised_as_what_it_is(work):
+    script = textwrap.dedent(CHILD.format(work=work))
+    child = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (child.returncode, child.stdout, child.stderr) == (0, "interrupted\n", "")
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_within_a_compiled_function(stop):
+    def disguised(*_):
+        raise SystemError("returned a result with an exception set") from stop()
+
+    kernel = Kernel(kernels.extremes._call)
+    kernel._call = disguised
+    with pytest.raises(stop):
+        kernel(np.ones(3))
+
+
+def test_other_errors_of_the_system_stay_what_they_are():
+    def broken(*_):
+        raise SystemError("unknown opcode") from ValueError()
+
+    kernel = Kernel(kernels.extremes._call)
+    kernel._call = broken
+    with pytest.raises(SystemError, match="unknown opcode"):
+        kernel(np.ones(3))
+
+
+@pytest.mark.parametrize("calls", [0, 3])
+@pytest.mark.parametrize("work", ["teach", "best_demonstration", "certify"])
+def test_nothing_weakened_is_returned(calls, work, monkeypatch):
+    mdp = ti.worlds.chain(5)
+    w, view = [-2, -1, 0, 1, 2], ti.Worldview.select(mdp, ["cell 3"])
+    expert = ti.optimal_policy(mdp, w).policy
+    rng = np.random.default_rng(0)
+    task = ti.Task(mdp, w, view, np.eye(5))
+    doing = {
+        "teach": lambda: ti.teach(
+            task, ti.teachers.GapGreedy(), ti.learners.MinNormPoint(), rng=rng
+        ),
+        "best_demonstration": lambda: ti.best_demonstration(mdp, view, w, rng=rng),
+        "certify": lambda: ti.certify(mdp, view, w, expert),
+    }[work]
+    plan, left = kernels.plan, iter(range(calls))
+
+    def interrupted(*arguments):
+        if next(left, None) is None:
+            signal.raise_signal(signal.SIGINT)
+        return plan(*arguments)
+
+    monkeypatch.setattr(kernels, "plan", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        doing()
