@@ -37,6 +37,13 @@ def as_floats(name: str, values: Any) -> Floats:
     raise InvalidInputError(f"{name} must be an array of real numbers, got {array.dtype}")
 
 
+def check_finite(name: str, array: Floats) -> None:
+    """Refuse an array with a number that is infinite or none."""
+    finite = np.isfinite(array)
+    if not finite.all():
+        raise InvalidInputError(f"{name} must be finite, got {at(array, np.argwhere(~finite))}")
+
+
 def checked_positive(name: str, values: Any, n: int) -> Floats:
     """A copy of `values`, [n], all of them positive and finite, or an error that says why not."""
     array = np.array(as_floats(name, values))

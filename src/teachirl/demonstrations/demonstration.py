@@ -49,7 +49,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..arrays import Floats, at, frozen
+from ..arrays import Floats, check_finite, frozen
 from ..errors import require
 from ..mdp.model import MDP
 from ..mdp.occupancy import feature_expectations
@@ -92,8 +92,7 @@ class Demonstration:
     def __post_init__(self) -> None:
         mu = np.array(self.expectations, dtype=float)
         require(mu.ndim == 1, f"expectations must be one-dimensional, got shape {mu.shape}")
-        bad = np.argwhere(~np.isfinite(mu))
-        require(len(bad) == 0, f"expectations must be finite, got {at(mu, bad)}")
+        check_finite("expectations", mu)
         object.__setattr__(self, "expectations", frozen(mu))
         for name in ("bias", "radius"):
             value = float(getattr(self, name))

@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ..arrays import Floats, as_floats, at, frozen
+from ..arrays import Floats, as_floats, check_finite, frozen
 from ..errors import require
 from ..mdp import kernels
 from ..mdp.model import MDP, check_is_mdp
@@ -126,8 +126,7 @@ class Assignment:
         b = np.array(as_floats("target", target))
         shape = (seen.n_features,)
         require(b.shape == shape, f"target must have shape {shape}, as her features, got {b.shape}")
-        bad = np.argwhere(~np.isfinite(b))
-        require(len(bad) == 0, f"target must be finite, got {at(b, bad)}")
+        check_finite("target", b)
         if start is not None:
             check_policy(seen, start)
         self.seen, self.target = seen, frozen(b)

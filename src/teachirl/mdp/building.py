@@ -12,7 +12,7 @@ from ..arrays import (
     Floats,
     Ints,
     as_floats,
-    at,
+    check_finite,
     frozen,
     held_elsewhere,
     is_sparse_sequence,
@@ -135,9 +135,7 @@ def checked_features(features: Any, dynamics: Dynamics) -> Floats | sp.csr_array
         f"state-action pairs, got shape {phi.shape}",
     )
     if isinstance(phi, np.ndarray):
-        if not np.isfinite(phi).all():
-            bad = np.argwhere(~np.isfinite(phi))
-            require(False, f"features must be finite, got {at(phi, bad)}")
+        check_finite("features", phi)
         return frozen(unshared(phi))
     check_columns("features", phi)
     if not phi.has_canonical_format:

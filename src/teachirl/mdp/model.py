@@ -23,7 +23,7 @@ from ..arrays import (
     Floats,
     Names,
     as_floats,
-    at,
+    check_finite,
     checked_discount,
     checked_indices,
     checked_names,
@@ -296,9 +296,7 @@ class MDP:
             raise InvalidInputError(
                 f"weights must have shape ({self.n_features},), one a feature, got {w.shape}"
             )
-        finite = np.isfinite(w)
-        if not finite.all():
-            raise InvalidInputError(f"weights must be finite, got {at(w, np.argwhere(~finite))}")
+        check_finite("weights", w)
         return w
 
     def with_features(

@@ -21,7 +21,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Floats, as_floats, at, frozen
+from ..arrays import Floats, as_floats, check_finite, frozen
 from ..errors import require
 from ..precision import EPS, down, up
 from . import kernels
@@ -279,8 +279,7 @@ def _checked_tolerance(tolerance: float) -> float:
 def _checked_guess(guess: ArrayLike, shape: tuple[int, ...]) -> Floats:
     v = np.array(as_floats("guess", guess))
     require(v.shape == shape, f"guess must have shape {shape}, got {v.shape}")
-    bad = np.argwhere(~np.isfinite(v))
-    require(len(bad) == 0, f"guess must be finite, got {at(v, bad)}")
+    check_finite("guess", v)
     return v
 
 
@@ -301,14 +300,12 @@ def _plan(
         kernels.length(weights) * mdp.largest_feature,
         kernels.most_product(weights, mdp.largest_entries),
     )
-    require(
-        math.isfinite(1e6 * (norms + largest) / (1.0 - gamma) ** 2),
-        f"weights give rewards of the order of {norms:.3g}: too large to plan with",
-    )
+    if not math.isfinite(1e6 * (norms + largest) / (1.0 - gamma) ** 2):
+        require(False, f"weights give rewards of the order of {norms:.3g}: too large to plan with")
     if v is None:
         v = np.full(mdp.n_states, 0.5 * (least + most) / (1.0 - gamma))
     else:
-        v = np.clip(v, least / (1.0 - gamma), most / (1.0 - gamma))  # where all values lie
+        v = np.minimum(np.maximum(v, least / (1.0 - gamma)), most / (1.0 - gamma))  # all are there
     slack = _slack(mdp, norms, largest)
     asked = tolerance * (most - least) / (1.0 - gamma)
     # Half of what is asked goes to the values, half to actions that are tied within it.

@@ -28,7 +28,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Floats, as_floats, at, checked_positive, frozen
+from ..arrays import Floats, as_floats, at, check_finite, checked_positive, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus, check_limits, checked_case
@@ -125,8 +125,7 @@ def race(
         features.ndim == 2 and features.shape[1] == k and n > 0,
         f"candidates must have shape (n, {k}) with n at least 1, got {features.shape}",
     )
-    bad = np.argwhere(~np.isfinite(features))
-    require(len(bad) == 0, f"candidates must be finite, got {at(features, bad)}")
+    check_finite("candidates", features)
     worth = None
     if costs is not None:
         values = checked_positive("costs", costs, n)

@@ -13,7 +13,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Floats, Names, as_floats, at, checked_names, checked_positive, frozen
+from ..arrays import (
+    Floats,
+    Names,
+    as_floats,
+    check_finite,
+    checked_names,
+    checked_positive,
+    frozen,
+)
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
@@ -84,8 +92,7 @@ class Task:
         require(
             len(shape) == 2 and shape[1] == k, f"teachable must have shape (n, {k}), got {shape}"
         )
-        bad = np.argwhere(~np.isfinite(self.teachable))
-        require(len(bad) == 0, f"teachable must be finite, got {at(self.teachable, bad)}")
+        check_finite("teachable", self.teachable)
         self.costs: Floats = self._checked_costs(costs)
         self.names: Names = checked_names("names", names, shape[0]) or self._default_names()
         self.required = self._indices("required", required)

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Floats, Ints, as_floats, at
+from ..arrays import Floats, Ints, as_floats, at, check_finite
 from ..errors import require
 from ..mdp.kernels import scoring
 from ..precision import EPS
@@ -303,8 +303,7 @@ def unit_weights(view: Worldview, weights: ArrayLike) -> Floats:
     w = as_floats("weights", weights)
     k = view.n_features
     require(w.shape == (k,), f"weights must have shape ({k},), one a feature, got {w.shape}")
-    bad = np.argwhere(~np.isfinite(w))
-    require(len(bad) == 0, f"weights must be finite, got {at(w, bad)}")
+    check_finite("weights", w)
     require(bool(w.any()), "weights must not all be zero: there is no reward to be blind to")
     return np.asarray(unit_rows(w[None, :])[0])
 

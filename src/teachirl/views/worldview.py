@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import qr
 from scipy.linalg.lapack import dgejsv
 
-from ..arrays import Floats, Names, as_floats, at, checked_names, frozen
+from ..arrays import Floats, Names, as_floats, check_finite, checked_names, frozen
 from ..errors import require
 from ..mdp.model import MDP, check_is_mdp
 from ..precision import EPS, RESIDUAL
@@ -309,9 +309,13 @@ def extended_basis(basis: Floats, rows: Floats) -> Floats:
     """
     if len(rows) == 0:
         return basis
+    sticking_out = without_span(basis, unit_rows(rows))
+    if len(rows) == 1:
+        added = sticking_out if np.linalg.norm(sticking_out) > DEPENDENT else sticking_out[:0]
+        # To make a short vector a unit vector magnifies what rounding left of the span in it.
+        return np.vstack([basis, unit_rows(without_span(basis, unit_rows(added)))])
     # Rows that stick out as far as each other are taken in their order, whatever is rounded.
-    favour = np.linspace(1.0, 1.0 - FAVOUR, len(rows))[:, None]
-    sticking_out = favour * without_span(basis, unit_rows(rows))
+    sticking_out *= np.linspace(1.0, 1.0 - FAVOUR, len(rows))[:, None]
     # Longest first, so that of nearly dependent rows the best determined directions are kept.
     q, triangle, _ = qr(sticking_out.T, mode="economic", pivoting=True)
     lengths = np.diagonal(triangle)
@@ -319,7 +323,6 @@ def extended_basis(basis: Floats, rows: Floats) -> Floats:
     added = np.ascontiguousarray((np.copysign(1.0, lengths) * q)[:, :rank].T, dtype=float)
     if rank == 0 or len(basis) == 0:
         return np.vstack([basis, added])
-    # To make a short vector a unit vector magnifies what rounding left of the span in it.
     orthonormal, triangle = np.linalg.qr(without_span(basis, added).T)
     return np.vstack([basis, (np.copysign(1.0, np.diagonal(triangle)) * orthonormal).T])
 
@@ -344,6 +347,5 @@ def without_span(basis: Floats, vectors: Floats) -> Floats:
 def _checked_rows(name: str, rows: ArrayLike) -> Floats:
     require(not sp.issparse(rows), f"{name} must be a dense array: give {name}.toarray()")
     array = as_floats(name, rows)
-    bad = np.argwhere(~np.isfinite(array))
-    require(len(bad) == 0, f"{name} must be finite, got {at(array, bad)}")
+    check_finite(name, array)
     return array
