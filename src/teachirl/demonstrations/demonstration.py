@@ -152,7 +152,7 @@ class Demonstration:
         policy : Policy
         episodes : int, how many are drawn, independently
         horizon : int, after how many steps an episode that has not terminated is cut off
-        rng : numpy Generator
+        rng : numpy.random.Generator
         confidence : float in (0, 1), the probability with which the radius holds
 
         Returns

@@ -136,7 +136,7 @@ class InferredWeights:
 
         Parameters
         ----------
-        rng : numpy Generator
+        rng : numpy.random.Generator
         n : int, how many
 
         Returns

@@ -28,7 +28,7 @@ def sample_trajectories(
     policy : Policy
     episodes : int, how many
     horizon : int, the most steps of an episode
-    rng : numpy Generator
+    rng : numpy.random.Generator
 
     Returns
     -------

@@ -141,7 +141,7 @@ def best_demonstration(
     view : Worldview
     weights : array [k]
     starts : int, from how many places to climb; some 120 MDP solves each
-    rng : numpy Generator, draws the places and the steps
+    rng : numpy.random.Generator, draws the places and the steps
     tolerance : float, how far above what was found the upper bound may stay, as a fraction of max R
         − min R
     proof_solves : int, about how many MDPs may be solved for the upper bound; with 0 it is max R. A
