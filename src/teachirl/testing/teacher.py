@@ -84,7 +84,8 @@ def check_teacher(teacher: Teacher) -> None:
         _check_equal(
             first[scene.name],
             again,
-            f"{scene.name}: a teacher must give the same answer to the same generator, asked again",
+            f"{scene.name}: a teacher must give the same answer when asked again with the same "
+            "generator",
         )
     _check_lessons(teacher)
 
