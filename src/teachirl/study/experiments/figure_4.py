@@ -1,7 +1,7 @@
 """Figure 4: which features TRGreedy teaches first, where a few cells matter and the rest do not.
 
 A grid with two goals and two obstacles. In each trial a learner with a random worldview comes, and
-TRGreedy chooses the first and the second feature for her.
+TRGreedy chooses the first and the second feature to teach.
 """
 
 from __future__ import annotations
