@@ -28,6 +28,7 @@ from .elements import (
 from .notes import why_below
 from .tables import differences_table, policy_rows
 
+REWARDS = ("best", "worst", "expert")
 RELATIVE = "teaching risk of what policies can change"
 EXPLAINED = {
     "Theorem 1": (
@@ -88,13 +89,13 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
             ),
             Facts(
                 (
-                    Fact("the best policy earns", found.best, number, "best"),
-                    Fact("the expert earns", found.expert, number, "expert"),
-                    Fact("the worst policy earns", found.worst, number, "worst"),
-                ),
-                "reward",
+                    Fact("the best policy earns", found.best, number),
+                    Fact("the expert earns", found.expert, number),
+                    Fact("the worst policy earns", found.worst, number),
+                    Fact(RELATIVE, found.relative_risk, risk, "relative_risk"),
+                )
             ),
-            Facts((Fact(RELATIVE, found.relative_risk, risk, "relative_risk"),)),
+            Data("reward", lambda: {name: getattr(found, name) for name in REWARDS}),
             Explanation(
                 "Performance is relative: the best policy has 100 %, the worst 0 %. The teaching "
                 "risk says how much of the reward is hidden from the learner, from 0 (nothing) to "
@@ -139,7 +140,7 @@ def _proved(problem: Problem, found: Assessment) -> Section:
         return Section(title, (Explanation(EXPLAINED[each.name]), Explanation(here, aside=True)))
 
     table = Table(
-        "What is guaranteed",
+        "Certificates, from loose to exact",
         (
             Column("name", "by"),
             Column("reward", "reward at least", lambda x: at_least(x, scale)),

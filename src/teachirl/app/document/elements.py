@@ -43,10 +43,9 @@ class Fact:
 
 @dataclass(frozen=True)
 class Facts:
-    """Numbers that matter; with a key, JSON has them as an object of that name."""
+    """Numbers that matter."""
 
     facts: tuple[Fact, ...]
-    key: str = ""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,11 @@ def world_section(problem: Problem, assessment: Assessment | None) -> Section:
         policies["The worst that looks the same to the learner"] = assessment.witness
     drawn: tuple[Element, ...] = _drawn(problem, policies, "what could happen")
     if assessment is not None and not drawn:
-        known = {name: getattr(each, "policy", each) for name, each in policies.items()}
-        drawn = tuple(_by_state(problem, name, each) for name, each in known.items() if each)
+        drawn = tuple(
+            _by_state(problem, name, policy)
+            for name, each in policies.items()
+            if (policy := each if isinstance(each, Policy) else each.policy) is not None
+        )
     reward = reward_figure(problem)
     title = "The world, and the worst that could happen in it" if assessment else "The world"
     return Section(title, (*(() if reward is None else (reward,)), *drawn))

@@ -38,8 +38,22 @@ def print_document(document: Document) -> None:
     ----------
     document : Document
     """
+    print_json(document.name, contents(document))
+
+
+def contents(document: Document) -> dict[str, Any]:
+    """All of a document that has a key, by its key.
+
+    Parameters
+    ----------
+    document : Document
+
+    Returns
+    -------
+    dict of raw values
+    """
     pairs = (pair for section in document.sections for pair in _pairs(section))
-    print_json(document.name, {"title": document.title, **dict(pairs)})
+    return {"title": document.title, **dict(pairs)}
 
 
 def _pairs(element: Element) -> Iterator[tuple[str, Any]]:
@@ -51,20 +65,18 @@ def _pairs(element: Element) -> Iterator[tuple[str, Any]]:
         case Bullets() if not element.key:
             for sentence in element.sentences:
                 yield from _pairs(sentence)
-        case Facts() if not element.key:
+        case Facts():
             yield from ((fact.key, fact.value) for fact in element.facts if fact.key)
-        case Sentence() | Bullets() | Facts() | Table() | Data() if element.key:
+        case Sentence() | Bullets() | Table() | Data() if element.key:
             yield element.key, _value(element)
 
 
-def _value(element: Sentence | Bullets | Facts | Table | Data) -> Any:
+def _value(element: Sentence | Bullets | Table | Data) -> Any:
     match element:
         case Sentence():
             return element.text
         case Bullets():
             return [sentence.text for sentence in element.sentences]
-        case Facts():
-            return {fact.key: fact.value for fact in element.facts}
         case Table():
             columns = [column for column in element.columns if column.key]
             return [{column.key: column.of(row) for column in columns} for row in element.rows]
@@ -89,4 +101,4 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-__all__ = ["VERSION", "plain", "print_document", "print_json"]
+__all__ = ["VERSION", "contents", "plain", "print_document", "print_json"]
