@@ -462,7 +462,9 @@ class TestPlan:
         asked = stored("lake")
         found = plan(asked)
         assert [step.new_demonstration for step in found.steps] == [False, True]
-        assert planned(asked)["demonstrate"].startswith("From step 1 on, demonstrate another policy")
+        assert planned(asked)["demonstrate"].startswith(
+            "From step 1 on, demonstrate another policy"
+        )
         assert found.policy is found.lesson.demonstration.policy
         assert found.steps[1].guaranteed > guaranteed(asked, [found.steps[1].feature])
 

@@ -34,12 +34,13 @@ def plan_headline(
 def why_to_stop(plan: TeachingPlan) -> str:
     """Why to follow the plan as far as it says."""
     most, wanted = percent_at_least(plan.steps[plan.stop].guaranteed), plan.wanted
-    reason = f"{most} are guaranteed: {plan.lesson.status}."
     if plan.ending is Ending.LITTLE_TO_GAIN:
         reason = f"{most} are guaranteed, and the steps after it add less than 0.1 %."
-    elif wanted is not None and plan.ending is Ending.REACHED:
+    elif wanted is None:
+        reason = f"{most} are guaranteed: {plan.lesson.status}."
+    elif plan.ending is Ending.REACHED:
         reason = f"{asked(wanted)} were asked for, and are guaranteed."
-    elif wanted is not None:
+    else:
         reason = f"{asked(wanted)} are not reached, {most} are the most: {plan.lesson.status}."
     if plan.cap is not None:
         reason += (
