@@ -16,7 +16,7 @@ from results import written
 from teachirl.app.decisions import Outcome, Search, assess, frontier, plan, simulations
 from teachirl.app.decisions.comparison import differences
 from teachirl.app.digits import at_most, percent_at_least
-from teachirl.app.document import assessment_document, frontier_document, plan_document
+from teachirl.app.document import answer
 from teachirl.app.problem import Show, read_problem
 from teachirl.app.render.json import contents
 from teachirl.guarantees.worst_case import worst_case
@@ -83,17 +83,17 @@ def guaranteed(problem, taught, mismatch=0.0):
 
 def assessed(problem):
     """What is said of how things stand, by its name in JSON."""
-    return contents(assessment_document(problem, assess(problem)))
+    return contents(answer(problem, assess(problem)))
 
 
 def planned(problem):
     """What is said of a plan."""
-    return contents(plan_document(problem, plan(problem)))
+    return contents(answer(problem, plan(problem)))
 
 
 def traced(problem, **options):
     """What is said of a frontier."""
-    return contents(frontier_document(problem, frontier(problem, **options)))
+    return contents(answer(problem, frontier(problem, **options)))
 
 
 class TestAssessment:
@@ -530,7 +530,7 @@ class TestFrontier:
         monkeypatch.setattr(CURVES, "clock", SimpleNamespace(seconds=ticks))
         found = frontier(asked, seconds=1.0)
         assert not found.exact and found.search is Search.OUT_OF_TIME
-        method = contents(frontier_document(asked, found))["method"]
+        method = contents(answer(asked, found))["method"]
         assert method.startswith("Stopped after 1 seconds, having tried ")
         assert found.points[0].features == ()
         for point in found.points:

@@ -1,5 +1,6 @@
 """Problem files of each kind become the objects that they describe."""
 
+import hashlib
 import math
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 import teachirl as ti
 from problem_files import PROBLEMS, copied
 from teachirl.app.problem import example_text, read_problem, reference
-from teachirl.app.problem.named import LEARNERS, TEACHERS, WORLDS
+from teachirl.app.problem.named import NAMED
 
 PAGE = Path(__file__).parents[1] / "docs" / "problem_file.md"
 
@@ -341,13 +342,24 @@ def test_all_strategies_can_be_named():
             if hasattr(each, verb) and not getattr(each, "_is_protocol", False)
         )
 
-    assert strategies(ti.teachers, "choose") == TEACHERS
+    assert strategies(ti.teachers, "choose") == tuple(NAMED["teacher"])
     learners = (*strategies(ti.learners, "learn"), *strategies(ti.learners, "informed"))
-    assert tuple(sorted(learners)) == LEARNERS
+    assert tuple(sorted(learners)) == tuple(NAMED["learner"])
     worlds = {name for name in ti.worlds.__all__ if name.islower() and name != "from_gymnasium"}
-    assert worlds == set(WORLDS)
+    assert worlds == set(NAMED["world"])
 
 
 def test_the_page_is_up_to_date():
     text = PAGE.read_text(encoding="utf-8")
     assert text.endswith(reference()), "replace its last section by app.problem.reference()"
+
+
+def test_files_are_remembered_with_their_digests():
+    """As they were when they were read, whatever becomes of them."""
+    problem = read_problem(PROBLEMS / "lake.toml")
+    digests = {
+        name: hashlib.sha256((PROBLEMS / name).read_bytes()).hexdigest()
+        for name in ("transitions.csv", "features.csv", "start.csv", "policy.csv")
+    }
+    assert dict(problem.files) == digests
+    assert read_problem(PROBLEMS / "grid.toml").files == ()

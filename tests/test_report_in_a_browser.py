@@ -60,13 +60,8 @@ def report_of(tmp_path_factory):
     def made(name):
         folder = tmp_path_factory.mktemp(name)
         problem = written(folder, PROBLEMS[name])
-        found = report_on(
-            problem,
-            assessment=assessment_of(problem),
-            plan=plan_of(problem),
-            frontier=frontier_of(problem),
-        )
-        return write_report(folder, found)
+        found = assessment_of(problem), plan_of(problem), frontier_of(problem)
+        return write_report(folder, report_on(problem, *found))
 
     return made
 

@@ -9,10 +9,10 @@ from .problems import deciding, print_document, write_report
 def certify(file: File, out: Out = None, as_json: AsJson = False) -> None:
     """Say what is guaranteed of the learner as things stand, and what could go wrong."""
     from ..decisions import assess
-    from ..document import assessment_document, report
+    from ..document import answer, report
 
     with deciding(file) as (problem, progress):
         found = assess(problem, progress=progress)
         if out is not None:
-            write_report(out, report(problem, assessment=found))
-    print_document(assessment_document(problem, found), as_json)
+            write_report(out, report(problem, found))
+    print_document(answer(problem, found), as_json)

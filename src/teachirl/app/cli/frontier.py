@@ -21,11 +21,10 @@ def frontier(file: File, out: Out = None, seconds: Seconds = 60.0, as_json: AsJs
     """
     from ..decisions import assess
     from ..decisions import frontier as trace
-    from ..document import frontier_document, report
+    from ..document import answer, report
 
     with deciding(file) as (problem, progress):
         found = trace(problem, seconds=seconds, progress=progress)
         if out is not None:
-            assessment = assess(problem, progress=progress)
-            write_report(out, report(problem, assessment=assessment, frontier=found))
-    print_document(frontier_document(problem, found), as_json)
+            write_report(out, report(problem, assess(problem, progress=progress), found))
+    print_document(answer(problem, found), as_json)

@@ -21,16 +21,15 @@ def teach(file: File, out: Out = None, as_json: AsJson = False) -> None:
     is not simply an optimal one is written to DIR/demonstration.csv.
     """
     from ..decisions import assess, plan
-    from ..document import plan_document, report
+    from ..document import answer, report
 
     with deciding(file) as (problem, progress):
         found = plan(problem, progress=progress)
         if out is not None:
-            assessment = assess(problem, progress=progress)
-            write_report(out, report(problem, assessment=assessment, plan=found))
+            write_report(out, report(problem, assess(problem, progress=progress), found))
             if found.differences and found.policy is not None:
                 _write_policy(out / "demonstration.csv", found.policy)
-    print_document(plan_document(problem, found), as_json)
+    print_document(answer(problem, found), as_json)
 
 
 def _write_policy(path: Path, policy: Policy) -> None:

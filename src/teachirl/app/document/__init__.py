@@ -1,5 +1,5 @@
 """Decisions in words: the one place that turns numbers into sentences, tables and figures."""
 
-from .documents import assessment_document, frontier_document, plan_document, report
+from .documents import answer, report
 
-__all__ = ["assessment_document", "frontier_document", "plan_document", "report"]
+__all__ = ["answer", "report"]

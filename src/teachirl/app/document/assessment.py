@@ -21,6 +21,7 @@ from .elements import (
     Explanation,
     Fact,
     Facts,
+    Headline,
     Section,
     Sentence,
     Table,
@@ -49,7 +50,7 @@ EXPLAINED = {
 }
 
 
-def assessment_headline(found: Assessment) -> tuple[tuple[Fact, ...], tuple[Sentence, ...]]:
+def assessment_headline(problem: Problem, found: Assessment) -> Headline:
     """The numbers and the sentences that matter most."""
     return (
         Fact("guaranteed as things stand", found.guaranteed, percent_at_least, "guaranteed"),

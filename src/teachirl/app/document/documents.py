@@ -1,139 +1,99 @@
-"""Whole documents: of each decision by itself, and the report of all of them."""
+"""Whole documents: the answer of a command, and the report of all that was found."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
+from typing import Any, NamedTuple, TypeAlias
 
 from ...errors import require
 from ...study.provenance import package_versions
 from ..decisions import Assessment, Frontier, TeachingPlan
 from ..problem import Problem
 from .assessment import assessment_headline, how_things_stand
-from .elements import Bullets, Code, Column, Document, Fact, Facts, Section, Sentence, Table
+from .elements import Bullets, Code, Column, Document, Facts, Headline, Section, Sentence, Table
 from .frontier import frontier_headline, what_a_budget_buys
 from .notes import rests_on
 from .plan import plan_headline, what_is_different, what_to_teach
 from .world import what_to_show, world_section
 
-
-def assessment_document(problem: Problem, found: Assessment) -> Document:
-    """What `teachirl certify` says.
-
-    Parameters
-    ----------
-    problem : Problem
-    found : Assessment of it
-
-    Returns
-    -------
-    Document
-    """
-    sections = (
-        _in_short(assessment_headline(found)),
-        rests_on(problem, found),
-        how_things_stand(problem, found),
-    )
-    return Document("assessment", problem.title, sections)
+Decision: TypeAlias = Assessment | TeachingPlan | Frontier
 
 
-def plan_document(problem: Problem, found: TeachingPlan) -> Document:
-    """What `teachirl teach` says.
+class _Kind(NamedTuple):
+    """What a decision is called in JSON, which command makes it, and what is said of it."""
 
-    Parameters
-    ----------
-    problem : Problem
-    found : TeachingPlan for it
-
-    Returns
-    -------
-    Document
-    """
-    sections = (
-        _in_short(plan_headline(problem, found)),
-        rests_on(problem),
-        what_to_teach(problem, found),
-        what_is_different(found),
-    )
-    return Document("plan", problem.title, sections)
+    name: str
+    command: str
+    headline: Callable[[Problem, Any], Headline]
+    sections: tuple[Callable[[Problem, Any], Section], ...]
 
 
-def frontier_document(problem: Problem, found: Frontier) -> Document:
-    """What `teachirl frontier` says.
+# In the order in which a report has them.
+KINDS: dict[type, _Kind] = {
+    TeachingPlan: _Kind("plan", "teach", plan_headline, (what_to_teach, what_is_different)),
+    Frontier: _Kind("frontier", "frontier", frontier_headline, (what_a_budget_buys,)),
+    Assessment: _Kind("assessment", "certify", assessment_headline, (how_things_stand,)),
+}
+
+
+def answer(problem: Problem, found: Decision) -> Document:
+    """What a command says of what was found.
 
     Parameters
     ----------
     problem : Problem
-    found : Frontier of it
-
-    Returns
-    -------
-    Document
-    """
-    sections = (_in_short(frontier_headline(found)), rests_on(problem), what_a_budget_buys(found))
-    return Document("frontier", problem.title, sections)
-
-
-def report(
-    problem: Problem,
-    *,
-    assessment: Assessment | None = None,
-    plan: TeachingPlan | None = None,
-    frontier: Frontier | None = None,
-) -> Document:
-    """All that was found about a problem, with figures, its input, and how to do it again.
-
-    Parameters
-    ----------
-    problem : Problem, what all of it is about
-    assessment, plan, frontier : what was found; sections of what is missing are left out
+    found : Assessment, TeachingPlan or Frontier
 
     Returns
     -------
     Document, whose sections are made one after the other
     """
-    require(
-        assessment is not None or plan is not None or frontier is not None,
-        "a report needs at least one of assessment, plan and frontier, got none",
-    )
-    sections = _report_sections(problem, assessment, plan, frontier)
-    return Document("report", problem.title, sections)
+    return Document(KINDS[type(found)].name, problem.title, _sections(problem, found))
 
 
-def _report_sections(
-    problem: Problem,
-    assessment: Assessment | None,
-    plan: TeachingPlan | None,
-    frontier: Frontier | None,
-) -> Iterator[Section]:
-    headlines = []
-    if plan is not None:
-        headlines.append(plan_headline(problem, plan))
-    if frontier is not None:
-        headlines.append(frontier_headline(frontier))
-    if assessment is not None:
-        headlines.append(assessment_headline(assessment))
-    yield _in_short(*headlines)
-    yield rests_on(problem, assessment)
-    if plan is not None:
-        yield what_to_teach(problem, plan)
-        yield what_to_show(problem, plan)
-        yield what_is_different(plan)
-    if frontier is not None:
-        yield what_a_budget_buys(frontier)
-    if assessment is not None:
-        yield how_things_stand(problem, assessment)
-    yield world_section(problem, assessment)
-    # What the other two report includes how things stand.
-    commands = {"teach": plan, "frontier": frontier}
-    yield _again(problem, [name for name, found in commands.items() if found] or ["certify"])
+def report(problem: Problem, *found: Decision) -> Document:
+    """All that was found about a problem, with figures, its input, and how to do it again.
+
+    Parameters
+    ----------
+    problem : Problem, what all of it is about
+    found : one or more of Assessment, TeachingPlan and Frontier, in any order
+
+    Returns
+    -------
+    Document, whose sections are made one after the other
+    """
+    require(bool(found), "a report needs an assessment, a plan or a frontier, got none")
+    kinds = list(KINDS)
+    ordered = sorted(found, key=lambda each: kinds.index(type(each)))
+    return Document("report", problem.title, _report_sections(problem, ordered))
 
 
-def _in_short(*headlines: tuple[tuple[Fact, ...], tuple[Sentence, ...]]) -> Section:
-    """What to do, in a few numbers and sentences."""
+def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
+    headlines = [KINDS[type(each)].headline(problem, each) for each in found]
     facts, sentences = (tuple(chain.from_iterable(each)) for each in zip(*headlines, strict=True))
-    return Section("In short", (Facts(facts), Bullets(sentences)))
+    yield Section("In short", (Facts(facts), Bullets(sentences)))
+    yield rests_on(problem, _first(found, Assessment))
+    for each in found:
+        for make in KINDS[type(each)].sections:
+            yield make(problem, each)
+
+
+def _report_sections(problem: Problem, found: list[Decision]) -> Iterator[Section]:
+    yield from _sections(problem, *found)
+    plan = _first(found, TeachingPlan)
+    if plan is not None:
+        yield what_to_show(problem, plan)
+    yield world_section(problem, _first(found, Assessment))
+    # What the other two report includes how things stand.
+    made = [KINDS[type(each)].command for each in found if not isinstance(each, Assessment)]
+    yield _again(problem, made or ["certify"])
+
+
+def _first(found: Any, kind: type[Any]) -> Any:
+    return next((each for each in found if isinstance(each, kind)), None)
 
 
 def _again(problem: Problem, commands: list[str]) -> Section:
@@ -160,4 +120,4 @@ def _pairs(caption: str, headings: tuple[str, str], rows: tuple[tuple[str, str],
     return Table(caption, columns, rows)
 
 
-__all__ = ["assessment_document", "frontier_document", "plan_document", "report"]
+__all__ = ["answer", "report"]

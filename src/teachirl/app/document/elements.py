@@ -158,6 +158,8 @@ class Section:
     elements: tuple[Element, ...]
 
 
+# The numbers and the sentences that matter most.
+Headline: TypeAlias = tuple[tuple[Fact, ...], tuple[Sentence, ...]]
 Element: TypeAlias = (
     Sentence | Bullets | Facts | Table | Figure | Explanation | Code | Folded | Data | Section
 )
@@ -191,6 +193,7 @@ __all__ = [
     "Facts",
     "Figure",
     "Folded",
+    "Headline",
     "Section",
     "Sentence",
     "Table",

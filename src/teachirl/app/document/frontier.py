@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ..decisions import Frontier, Point, Search
 from ..digits import NOTHING, asked, money, percent_at_least, risk
+from ..problem import Problem
 from .charts import frontier_figure
-from .elements import Column, Data, Fact, Section, Sentence, Table
+from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
 
 
-def frontier_headline(found: Frontier) -> tuple[tuple[Fact, ...], tuple[Sentence, ...]]:
+def frontier_headline(problem: Problem, found: Frontier) -> Headline:
     """The numbers and the sentences that matter most."""
     most, enough = found.points[-1], found.enough
     if found.wanted is None:
@@ -28,7 +29,7 @@ def frontier_headline(found: Frontier) -> tuple[tuple[Fact, ...], tuple[Sentence
     return (Fact(label, cost, lambda x: NOTHING if x is None else money(x)),), (Sentence(said),)
 
 
-def what_a_budget_buys(found: Frontier) -> Section:
+def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
     """What can be guaranteed for how much."""
     table = Table(
         "Sets of features worth their cost",

@@ -7,7 +7,7 @@ from ..decisions.teaching_plan import same_price
 from ..digits import asked, at_least, money, percent, percent_at_least, risk
 from ..problem import Problem, Show
 from .charts import plan_figure
-from .elements import Column, Data, Fact, Section, Sentence, Table
+from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
 from .notes import why_below
 from .tables import differences_table, policy_rows
 
@@ -15,9 +15,7 @@ from .tables import differences_table, policy_rows
 SAME_RISK = 1e-6
 
 
-def plan_headline(
-    problem: Problem, plan: TeachingPlan
-) -> tuple[tuple[Fact, ...], tuple[Sentence, ...]]:
+def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
     """The numbers and the sentences that matter most."""
     last = plan.steps[plan.stop]
     names = ", ".join(step.name for step in plan.taught)
@@ -161,7 +159,7 @@ def _nearness(problem: Problem, plan: TeachingPlan) -> str:
     )
 
 
-def what_is_different(plan: TeachingPlan) -> Section:
+def what_is_different(problem: Problem, plan: TeachingPlan) -> Section:
     """How what to demonstrate differs from an optimal policy, if it does."""
     table = differences_table(
         "How what to demonstrate differs",
