@@ -47,6 +47,7 @@ def units(settings: Settings) -> list[Unit]:
 
 def run(settings: Settings, first: int) -> Result:
     made = world(settings)
+    assert made.weights is not None
     k = made.mdp.n_features
     picks = []
     for trial in range(first, min(first + settings.trials_a_unit, settings.trials)):
@@ -58,6 +59,7 @@ def run(settings: Settings, first: int) -> Result:
 
 def analyse(settings: Settings, results: Results) -> Findings:
     made = world(settings)
+    assert made.weights is not None
     k, side = made.mdp.n_features, settings.size // settings.block
     special = (*settings.goals, *settings.obstacles)
     panels = [
