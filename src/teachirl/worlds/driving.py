@@ -49,9 +49,16 @@ class Traffic:
 
     Attributes
     ----------
-    lane : its name
-    density : probability that a lane without a car gets one in a step
-    slow, medium, fast : distribution of a car's speed in a step
+    lane : str, its name
+    density : float, probability that a lane without a car gets one in a step
+    slow, medium, fast : floats, the distribution of a car's speed in a step
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> lane = ti.worlds.Traffic("only", density=0.2, slow=0.5, medium=0.5, fast=0)
+    >>> ti.worlds.driving([lane]).mdp.n_actions
+    5
     """
 
     lane: str
@@ -100,11 +107,12 @@ def driving(
 
     Parameters
     ----------
-    traffic : the lanes from left to right, one to three; the shoulder is right of them
-    sight : how many cells you see ahead, 1 to 6
-    leave : probability that a car leaves the highway in a step
-    inattention : probability that a car which reaches you from behind does not brake
-    surprise : the same in the step in which you steer in front of it
+    traffic : sequence of Traffic, the lanes from left to right, one to three; the shoulder is right
+        of them
+    sight : int, how many cells you see ahead, 1 to 6
+    leave : float, probability that a car leaves the highway in a step
+    inattention : float, probability that a car which reaches you from behind does not brake
+    surprise : float, the same in the step in which you steer in front of it
     discount : float in (0, 1)
 
     Returns

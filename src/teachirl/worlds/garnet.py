@@ -27,11 +27,11 @@ def garnet(
 
     Parameters
     ----------
-    rng : draws everything
-    n_states, n_actions, n_features : int, at least 1
-    branching : successors a pair, from 1 (deterministic) to n_states
+    rng : numpy.random.Generator, draws everything
+    n_states, n_actions, n_features : ints, at least 1
+    branching : int, successors a pair, from 1 (deterministic) to n_states
     discount : float in (0, 1)
-    per_pair : whether a row of the features belongs to a pair, [P, k], or to a state, [S, k]
+    per_pair : bool, whether a row of the features belongs to a pair, [P, k], or to a state, [S, k]
 
     Returns
     -------

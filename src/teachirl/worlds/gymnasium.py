@@ -34,9 +34,9 @@ def from_gymnasium(env_or_id: Any, discount: float, features: FeatureFunction | 
 
     Parameters
     ----------
-    env_or_id : an environment, or an id for ``gymnasium.make``
+    env_or_id : Env, or str, an id for ``gymnasium.make``
     discount : float in (0, 1)
-    features : function of (state, action) that returns a dict of named features, in which a missing
+    features : Callable of (state, action) that returns a dict of named features, in which a missing
         name means 0, or a vector of always the same length; it replaces the named features
 
     Returns

@@ -33,10 +33,10 @@ def obstacles(
 
     Parameters
     ----------
-    rng : draws the weights that are close to zero
-    size, block, discount, slip, start : as in `gridworld`
-    goals, obstacles : numbers of macrocells; no macrocell can be both
-    noise : standard deviation of the other weights, before scaling
+    rng : numpy.random.Generator, draws the weights that are close to zero
+    size, block, discount, slip, start : ints, floats and an array, as in `gridworld`
+    goals, obstacles : sequences of int, numbers of macrocells; no macrocell can be both
+    noise : float, standard deviation of the other weights, before scaling
 
     Returns
     -------

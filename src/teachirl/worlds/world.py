@@ -22,6 +22,13 @@ class World:
     weights : array [k], the reward is ⟨weights, φ⟩; None if the world has no reward of its own
     prices : array [k], what it costs to give a learner each feature; None where nobody says
     map : Map, where the states lie; None if the world cannot be drawn
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(3)
+    >>> ti.worlds.World(mdp, weights=[0, 0, 1], prices=[1, 1, 2]).prices
+    array([1., 1., 2.])
     """
 
     mdp: MDP

@@ -58,18 +58,31 @@ class Problem:
 
     Attributes
     ----------
-    path, source : the file, and its exact text
-    title : what the problem is called
-    seed : of all that is left to chance
+    path, source : Path and str, the file, and its exact text
+    title : str, what the problem is called
+    seed : int, of all that is left to chance
     world : World, its MDP with the true features, and where its states lie
-    files : the name and the SHA-256 of each file that was read beside it
+    files : tuple of pairs of str, the name and the SHA-256 of each file that was read beside it
     reward : RewardSource, where the weights come from, and how much of the rewards they leave out
-    worldview : what the learner sees
+    worldview : Worldview, what the learner sees
     teachables : Teachables, what could be taught and at what cost
     show : Show, what is demonstrated
-    shown : the policy or the recorded demonstration, if a file gives it
-    teacher, learner : who teaches, and who is simulated
-    budget, max_cost, until, mismatch : as in `teach`; None where the file says nothing
+    shown : Policy or Demonstration, if a file gives it
+    teacher, learner : Teacher and Learner, who teaches, and who is simulated
+    budget, max_cost, until, mismatch : int and floats, as in `teach`; None where the file says
+        nothing
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, teachirl as ti
+    >>> text = '[world]\\nname = "chain"\\n[reward.weights]\\n"cell 5" = 1.0\\n'
+    >>> text += '[learner]\\nsees = []\\n[teach]\\nfeatures = "all"'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "problem.toml"
+    ...     _ = path.write_text(text)
+    ...     problem = ti.read_problem(path)
+    >>> problem.weights
+    array([0., 0., 0., 0., 1.])
     """
 
     path: Path
@@ -147,7 +160,17 @@ class Problem:
         return Matching(self.mismatch)
 
     def guaranteed(self, view: Worldview, demonstration: Demonstration) -> float:
-        """The relative performance that learners who see this and match that have at least."""
+        """The relative performance that all learners who match have at least.
+
+        Parameters
+        ----------
+        view : Worldview, what they see
+        demonstration : Demonstration that they are shown
+
+        Returns
+        -------
+        float in [0, 1]
+        """
         return self.task.guaranteed(view, demonstration, self.matching)
 
     @property
@@ -187,9 +210,9 @@ def read_problem(path: str | Path, *, allow_outside: bool = False) -> Problem:
 
     Parameters
     ----------
-    path : the TOML file
-    allow_outside : whether files that it names may lie outside of its folder; a file can allow that
-        itself
+    path : str or Path, the TOML file
+    allow_outside : bool, whether files that it names may lie outside of its folder; a file can
+        allow that itself
 
     Returns
     -------
