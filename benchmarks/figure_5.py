@@ -76,7 +76,7 @@ def main() -> None:
     point = ti.learners.MinNormPoint(settings.tolerance)
     teachers: dict[str, ti.teachers.Teacher] = {
         "as it is": ti.teachers.PerfGreedy(paper),
-        "her own learn for each candidate": ti.teachers.PerfGreedy(plain),
+        "its own learn for each candidate": ti.teachers.PerfGreedy(plain),
         "the same, always from the uniform policy": ti.teachers.PerfGreedy(Cold(plain)),
         "MinNormPoint instead of Projection": ti.teachers.PerfGreedy(point),
         "GapGreedy instead": ti.teachers.GapGreedy(),

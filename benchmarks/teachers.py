@@ -202,7 +202,7 @@ def all_simulated() -> list[Simulated]:
 
 def perf_report(cases: list[Simulated], turns: int) -> str:
     rows = [in_fresh_process(perf_row, case, turns) for case in cases]
-    header = ["learner", "ℓ", "her policy", "PerfGreedy", "from it", "from the uniform policy"]
+    header = ["learner", "ℓ", "its policy", "PerfGreedy", "from it", "from the uniform policy"]
     parts = ["## A round by the learner's performance, 20×20, 70 candidates"]
     parts.append("Time of a candidate, how many times PerfGreedy's, MDP solves (mean, most).")
     return "\n\n".join([*parts, table(header, rows)])
@@ -282,7 +282,7 @@ def plan_times(features: int, candidates: int, rounds: int) -> tuple[float, floa
 GROWTH: dict[str, list[Case]] = {
     "candidates": [Case(20, 5, n) for n in (10, 30, 90)],
     "states and features": [Case(size, 5, 25) for size in (10, 20, 40)],
-    "rows she sees": [Case(20, rows, 30) for rows in (5, 15, 45)],
+    "rows it sees": [Case(20, rows, 30) for rows in (5, 15, 45)],
 }
 TEACHERS = ("TRGreedy", "PerfGreedy", "GapGreedy", "JointGreedy", "OptimalSubset")
 

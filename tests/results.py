@@ -6,15 +6,19 @@ import numpy as np
 
 import teachirl as ti
 from teachirl.app.decisions import (
-    Advice,
     Alternative,
+    Assessment,
     Difference,
+    Ending,
     Frontier,
     Guarantee,
+    Outcome,
     Point,
+    Search,
     Simulated,
-    Standing,
     Step,
+    TeachingPlan,
+    WhatToShow,
 )
 from teachirl.app.problem import read_problem
 
@@ -45,21 +49,18 @@ def written(folder, text, name="problem.toml"):
     return read_problem(path)
 
 
-def standing_of(problem):
+def assessment_of(problem):
     mdp, view, weights = problem.mdp, problem.worldview, problem.weights
     shown = problem.task.demonstration
     proved = ti.certify(mdp, view, weights, shown)
     bounds = (proved.theorem_1, proved.width, proved.exact)
     witness = proved.worst.witness
-    return Standing(
-        title=problem.title,
-        world=repr(mdp),
+    return Assessment(
         best=problem.task.best.upper,
         worst=problem.task.worst.lower,
         expert=float(weights @ shown.expectations),
         weights=weights,
         spread=None,
-        notes=("The weights are as the file gives them.",),
         risk=ti.teaching_risk(view, weights),
         relative_risk=ti.relative_risk(mdp, view, weights),
         blind_spot=ti.blind_spot(mdp, view, weights),
@@ -69,8 +70,6 @@ def standing_of(problem):
                 each.least,
                 problem.task.relative_at_least(each.least),
                 each.gap,
-                each.sentence,
-                each.assumes,
             )
             for each in bounds
         ),
@@ -80,12 +79,11 @@ def standing_of(problem):
         demonstration=shown,
         witness=witness,
         differences=differences(problem, shown.expectations, ti.feature_expectations(mdp, witness)),
-        looks=("Theorem 2 promises nothing.", "Her best look is 0.3 from optimal."),
         learners=(
-            Simulated("Projection", 0.75, 1e-7, "matched"),
-            Simulated("MaxMargin", None, None, "left out: the world is too large"),
+            Simulated("Projection", Outcome.LEARNED, 0.75, 1e-7, ti.learners.LearnStatus.MATCHED),
+            Simulated("MaxMargin", Outcome.TOO_LARGE),
         ),
-        below="",
+        below=None,
         certificate=proved,
     )
 
@@ -105,7 +103,7 @@ def differences(problem, expert, other):
     )
 
 
-def advice_of(problem, *, wanted=0.8996):
+def plan_of(problem, *, wanted=0.8996):
     task = problem.task
     names = task.names[:3]
     costs = list(accumulate(task.costs[:3], initial=0.0))
@@ -125,23 +123,19 @@ def advice_of(problem, *, wanted=0.8996):
         )
         for number in range(len(names) + 1)
     )
-    return Advice(
-        title=problem.title,
+    return TeachingPlan(
         teacher="GapGreedy",
         learner="MinNormPoint",
         steps=steps,
         stop=min(2, len(steps) - 1),
-        reason="What was asked for is guaranteed.",
+        ending=Ending.REACHED,
         wanted=wanted,
-        reached=True,
+        cap=None,
         gap=None,
-        below="",
-        nearness="No set of this cost has a teaching risk below 0.5.",
+        below=None,
         policy=task.demonstration.policy,
-        demonstrate="Show the optimal policy.",
-        shown=None,
+        show=WhatToShow(None, 1.0, 0.1),
         differences=(),
-        notes=("The learner is simulated.",),
         lesson=None,
     )
 
@@ -154,12 +148,12 @@ def frontier_of(problem, *, wanted=0.9):
         Point(3.0, 0.93339, 0.3, names[:2]),
     )
     return Frontier(
-        title=problem.title,
         points=points,
-        exact=False,
+        search=Search.GREEDY,
         sets=7,
-        method="Three greedy plans were followed.",
+        free=9,
+        plans=3,
+        seconds=60.0,
         wanted=wanted,
         enough=None if wanted is None else points[2],
-        notes=("Costs are as the file gives them.",),
     )

@@ -28,7 +28,7 @@ import exact_lp
 import teachirl as ti
 from exact_lp import Vector, dot, exact, vector
 from random_problems import least_performance, write_random
-from teachirl.app.decisions import advise, assess, frontier
+from teachirl.app.decisions import assess, frontier, plan
 from teachirl.learners import LearnStatus
 from teachirl.selection.best_subset import best_subset
 from teachirl.selection.distance_from_optimal import greedy_gap
@@ -394,7 +394,7 @@ def decisions(case: Case) -> Iterator[Pair]:
     names, taught = problem.task.names, list[int]()
     earned = cache(partial(least_performance, problem))
     yield "certify: guaranteed", exact(assess(problem).guaranteed), earned(())
-    for step in advise(problem).steps[1:]:
+    for step in plan(problem).steps[1:]:
         if step.alternative is not None:
             other = (*taught, names.index(step.alternative.name))
             yield "teach: second best", exact(step.alternative.guaranteed), earned(other)

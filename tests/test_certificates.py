@@ -184,7 +184,7 @@ def test_terms_add_up_and_cannot_be_changed():
     for bound in (proved.theorem_1, proved.width):
         assert bound.terms["hidden"] + bound.terms["mismatch"] == pytest.approx(bound.gap)
         assert "a mismatch of 0.3" in str(bound)
-        assert "up to 0.3 in her view" in bound.assumes
+        assert "up to 0.3 in its view" in bound.assumes
     terms = proved.theorem_1.terms
     assert terms["hidden"] == pytest.approx(terms["length"] * terms["risk"] * terms["diameter"])
     assert terms["mismatch"] == pytest.approx(terms["length"] * terms["ε"] / terms["σ"])

@@ -135,7 +135,7 @@ class TestWorlds:
         code, out, err = teachirl("worlds", "--json")
         assert (code, err) == (0, "")
         document = json.loads(out)
-        assert document["version"] == 1
+        assert document["version"] == 2
         found = {world["name"]: world for world in document["worlds"]}
         assert set(found) == set(ti.worlds.__all__) - {"Traffic", "World", "from_gymnasium"}
         assert found["chain"]["parameters"] == [
@@ -187,7 +187,7 @@ class TestRuns:
         code, out, err = teachirl("runs", "list", "--json", "--out", folder)
         assert (code, err) == (0, "")
         document = json.loads(out)
-        assert document["version"] == 1
+        assert document["version"] == 2
         first, second = document["runs"]
         assert first["id"] == run.id
         assert (first["units"], first["done"], first["elapsed"]) == (2, 1, 75.2)

@@ -13,9 +13,9 @@ import pytest
 from problem_files import PROBLEMS, copied
 from teachirl.app import cli, decisions
 from teachirl.app.problem import example_text, read_problem
-from teachirl.app.report import html
+from teachirl.app.render import html
 
-COMMANDS = {"certify": "standing", "teach": "advice", "frontier": "frontier"}
+COMMANDS = {"certify": "assessment", "teach": "plan", "frontier": "frontier"}
 PAGE = (Path(__file__).parents[1] / "docs" / "decisions.md").read_text(encoding="utf-8")
 
 
@@ -69,7 +69,8 @@ class TestTables:
         assert (code, err) == (0, "")
         lines = out.splitlines()
         assert lines[0] == "grid"
-        assert "Teaching risk 1.000; of what policies can change, 1.000." in lines
+        risks = [line.split()[-1] for line in lines if line.startswith("teaching risk ")]
+        assert risks == ["1.000", "1.000"]
         for name in ("Theorem 1", "width", "exact"):
             assert any(line.startswith(name) and "0 %" in line for line in lines)
         [cell] = [line.split() for line in lines if line.startswith("cell 0")]
@@ -110,7 +111,8 @@ class TestTables:
         path = copied(tmp_path) / "grid.toml"
         path.write_text(path.read_text() + "\n[plan]\nguarantee = 0.9\n")
         out = teachirl("frontier", path)[1]
-        assert "90 % are wanted: that takes a cost of 1." in out.splitlines()
+        said = "- The cheapest set found that guarantees 90 % costs 1: cell 0."
+        assert said in out.splitlines()
 
     def test_frontier_stops_when_the_time_is_up(self, teachirl):
         code, out, err = teachirl("frontier", PROBLEMS / "grid.toml", "--seconds", "0")
@@ -127,19 +129,19 @@ class TestJson:
         assert (code, err) == (0, "")
         document = json.loads(out)
         assert list(document) == ["version", COMMANDS[command]]
-        assert document["version"] == 1
+        assert document["version"] == 2
         section = PAGE.split(f"### `{COMMANDS[command]}`")[1].split("\n## ")[0]
         missing = {key for key in fields(document) - {"version"} if f"`{key}`" not in section}
         assert missing - {COMMANDS[command]} == set()
 
     def test_is_what_the_library_finds(self, teachirl):
         path = PROBLEMS / "grid.toml"
-        standing = json.loads(teachirl("certify", path, "--json")[1])["standing"]
-        advice = json.loads(teachirl("teach", path, "--json")[1])["advice"]
+        standing = json.loads(teachirl("certify", path, "--json")[1])["assessment"]
+        advice = json.loads(teachirl("teach", path, "--json")[1])["plan"]
         curve = json.loads(teachirl("frontier", path, "--json")[1])["frontier"]
         problem = read_problem(path)
         assert standing["guaranteed"] == decisions.assess(problem).guaranteed
-        plan = decisions.advise(problem)
+        plan = decisions.plan(problem)
         assert [step["name"] for step in advice["steps"]] == [step.name for step in plan.steps]
         assert advice["steps"][1]["alternative"]["name"] == plan.steps[1].alternative.name
         points = decisions.frontier(problem).points
@@ -160,8 +162,8 @@ class TestOut:
     def test_the_report_says_how_things_stand(self, teachirl, tmp_path, command):
         teachirl(command, PROBLEMS / "grid.toml", "--out", tmp_path)
         page = (tmp_path / "report.html").read_text(encoding="utf-8")
-        assert "<h2>The learner as she is</h2>" in page
-        assert "The worst that looks the same to her" in page
+        assert "<h2>How things stand</h2>" in page
+        assert "The worst that looks the same to the learner" in page
         assert ("<h2>What to teach</h2>" in page) == (command == "teach")
         assert ("<h2>What a budget buys</h2>" in page) == (command == "frontier")
         again = page.split("<h2>To do it again</h2>")[1]
@@ -211,7 +213,7 @@ class TestInterrupts:
             except KeyboardInterrupt:
                 return
 
-        name = {"certify": "assess", "teach": "advise", "frontier": "frontier"}[command]
+        name = {"certify": "assess", "teach": "plan", "frontier": "frontier"}[command]
         monkeypatch.setattr(decisions, name, interrupted)
         before = signal.getsignal(signal.SIGINT)
         result = teachirl(command, PROBLEMS / "grid.toml", "--out", tmp_path / "out")
@@ -230,7 +232,7 @@ class TestInterrupts:
         def interrupted(*_, **found):
             signal.raise_signal(signal.SIGINT)
 
-        monkeypatch.setattr(html, "report_page", interrupted)
+        monkeypatch.setattr(html, "page", interrupted)
         result = teachirl("frontier", PROBLEMS / "grid.toml", "--out", tmp_path / "out")
         assert result == (130, "", "")
         assert not (tmp_path / "out").exists()

@@ -13,10 +13,12 @@ import pytest
 import teachirl as ti
 from problem_files import PROBLEMS
 from results import written
-from teachirl.app.decisions import advise, assess, frontier, simulations
-from teachirl.app.decisions.basis import differences
+from teachirl.app.decisions import Outcome, Search, assess, frontier, plan, simulations
+from teachirl.app.decisions.comparison import differences
 from teachirl.app.digits import at_most, percent_at_least
-from teachirl.app.problem import read_problem
+from teachirl.app.document import answer
+from teachirl.app.problem import Show, read_problem
+from teachirl.app.render.json import contents
 from teachirl.guarantees.worst_case import worst_case
 from teachirl.learners import LearnStatus, Projection
 
@@ -79,7 +81,22 @@ def guaranteed(problem, taught, mismatch=0.0):
     return task.relative_at_least(found.lower)
 
 
-class TestStanding:
+def assessed(problem):
+    """What is said of how things stand, by its name in JSON."""
+    return contents(answer(problem, assess(problem)))
+
+
+def planned(problem):
+    """What is said of a plan."""
+    return contents(answer(problem, plan(problem)))
+
+
+def traced(problem, **options):
+    """What is said of a frontier."""
+    return contents(answer(problem, frontier(problem, **options)))
+
+
+class TestAssessment:
     def test_of_the_paper_s_first_figure(self, problem):
         found = assess(problem(CHAIN))
         assert found.risk == 1.0
@@ -93,16 +110,16 @@ class TestStanding:
         assert exact.reward == pytest.approx(-found.best, abs=1e-6)
         assert exact.behind == pytest.approx(2 * found.best, abs=1e-6)
         assert "'cell 5'" in found.blind_spot.sentence
-        assert len(found.looks) == 2
+        assert len(assessed(problem(CHAIN))["looks"]) == 2
 
     def test_whether_the_expert_can_look_optimal_is_said_without_rounding(self, problem):
         # In the one cell that she sees he does what a reward for it alone would ask for.
         asked = problem(CHAIN.replace('sees = ["cell 3"]', 'sees = ["cell 5"]'))
-        assert assess(asked).looks[1] == (
-            "There is a reward in her features under which the demonstrated policy is optimal, up "
-            "to rounding."
+        assert assessed(asked)["looks"][1] == (
+            "There is a reward in the learner's features under which the demonstrated policy is "
+            "optimal, up to rounding."
         )
-        assert "is within" in assess(problem(CHAIN)).looks[1]
+        assert "is within" in assessed(problem(CHAIN))["looks"][1]
 
     @pytest.mark.parametrize("name", ["lake", "grid", "road", "rewards", "recorded"])
     def test_guarantees_and_differences_add_up(self, name):
@@ -130,7 +147,7 @@ class TestStanding:
         assert performance["Adversarial"] == min(performance.values())
         assert performance["Benevolent"] == max(performance.values())
         assert found["MinNormPoint"].mismatch < 1e-9
-        assert found["MinNormPoint"].ended == str(LearnStatus.MATCHED)
+        assert found["MinNormPoint"].status is LearnStatus.MATCHED
 
     def test_who_stops_early_may_do_less_than_is_guaranteed(self, problem):
         learner = Projection(tolerance=0.02)
@@ -144,32 +161,37 @@ class TestStanding:
         assert hers.performance < found.guaranteed - 0.01
         proved = guaranteed(asked, [], hers.mismatch)
         assert proved <= hers.performance
-        assert found.below.startswith("Projection does less than is guaranteed, ")
-        assert f"by {at_most(hers.mismatch)} in her features" in found.below
-        assert f"{percent_at_least(proved)} are guaranteed." in found.below
-        assert assess(problem(GRID)).below == ""
+        assert (found.below.name, found.below.mismatch) == ("Projection", hers.mismatch)
+        below = assessed(asked)["below"]
+        assert below.startswith("Projection does less than is guaranteed, ")
+        assert f"by {at_most(hers.mismatch)} in its features" in below
+        assert f"{percent_at_least(proved)} are guaranteed." in below
+        assert assess(problem(GRID)).below is None
+        assert assessed(problem(GRID))["below"] == ""
 
     def test_sentences_round_to_the_safe_side(self, problem):
         found = assess(problem(GRID))
-        theorem_1, width, exact = (each.sentence for each in found.guarantees)
+        theorem_1, width, exact = (
+            each["sentence"] for each in assessed(problem(GRID))["guarantees"]
+        )
         assert "mismatch" not in theorem_1 + width
         assert theorem_1.endswith("that may cost 30.75.")
         terms = found.certificate.theorem_1.terms
         assert 30.74 < terms["hidden"] <= 30.75
         least = float(exact.split()[-1].rstrip(".").replace("−", "-"))
         assert least <= found.certificate.worst.lower <= least + 0.01
-        missed = assess(problem(GRID, mismatch=0.5)).guarantees[0].sentence
+        missed = assessed(problem(GRID, mismatch=0.5))["guarantees"][0]["sentence"]
         assert "and a mismatch of 0.5 another " in missed
 
     def test_who_takes_too_long_is_named_with_the_reason(self, monkeypatch):
         monkeypatch.setattr(simulations, "PROGRAM", 0)
         monkeypatch.setattr(simulations, "WORK", 0)
         monkeypatch.setattr(simulations, "STEPS", 1)
-        found = {each.name: each for each in assess(stored("road")).learners}
-        assert found["LinearProgram"].performance is None
-        assert found["LinearProgram"].mismatch is None
-        assert found["LinearProgram"].ended.startswith("not simulated: a linear program of ")
-        assert found["MultiplicativeWeights"].ended.startswith("stopped after 1 steps")
+        found = {each["name"]: each for each in assessed(stored("road"))["learners"]}
+        assert found["LinearProgram"]["performance"] is None
+        assert found["LinearProgram"]["mismatch"] is None
+        assert found["LinearProgram"]["ended"].startswith("not simulated: a linear program of ")
+        assert found["MultiplicativeWeights"]["ended"].startswith("stopped after 1 steps")
 
     def test_the_file_s_own_learner_keeps_her_parameters(self, monkeypatch):
         monkeypatch.setattr(simulations, "WORK", 0)
@@ -180,11 +202,12 @@ class TestStanding:
         start = ti.Policy.uniform(problem.mdp)
         learned = problem.learner.learn(problem.worldview.observe(problem.mdp), target, start)
         assert found["Projection"].mismatch == learned.mismatch
-        assert found["Projection"].ended == str(learned.status)
+        assert found["Projection"].status is learned.status
+        assert found["Projection"].outcome is Outcome.LEARNED
 
     def test_what_it_rests_on_is_said(self):
         found = assess(stored("recorded"))
-        inferred, plausible, recorded = found.notes
+        inferred, plausible, recorded = assessed(stored("recorded"))["notes"]
         assert inferred.startswith("The weights are inferred from episodes")
         assert "teaching risk is between" in plausible
         assert "2 recorded episodes" in recorded and "confidence 0.9" in recorded
@@ -192,10 +215,10 @@ class TestStanding:
         assert found.mismatch > 0.0
         assert found.spread.shape == found.weights.shape
         exact = stored("rewards")
-        assert assess(exact).notes == ()
-        [residual] = assess(replace(exact, reward=replace(exact.reward, residual=0.1))).notes
+        assert assessed(exact)["notes"] == []
+        [residual] = assessed(replace(exact, reward=replace(exact.reward, residual=0.1)))["notes"]
         assert "leave 0.1 of the rewards" in residual and "unexpressed" in residual
-        [mismatch] = assess(stored("grid", mismatch=0.5)).notes
+        [mismatch] = assessed(stored("grid", mismatch=0.5))["notes"]
         assert "up to 0.5" in mismatch
 
     @pytest.mark.parametrize("given", [None, 0.0, 0.3])
@@ -225,7 +248,8 @@ class TestStanding:
         known = assess(stored("road"))
         monkeypatch.setattr("teachirl.app.problem.problem.MANY", 3)
         found = assess(stored("road"))
-        assert found.notes[0].startswith("With so many features it is not known")
+        notes = assessed(stored("road"))["notes"]
+        assert notes[0].startswith("With so many features it is not known")
         assert found.relative_risk == pytest.approx(found.risk)
         assert found.guaranteed == pytest.approx(known.guaranteed, abs=1e-6)
         for each, tighter in zip(found.guarantees, known.guarantees, strict=True):
@@ -238,9 +262,10 @@ class TestStanding:
         assert found.differences == ()
         assert {each.performance for each in found.guarantees} == {0.0}
         assert all(math.isfinite(each.behind) for each in found.guarantees)
-        assert found.notes[-1].startswith("No policy matches what she is shown")
+        notes = assessed(stored("recorded", mismatch=0.0))["notes"]
+        assert notes[-1].startswith("No policy matches what is shown")
         adversarial = next(each for each in found.learners if each.name == "Adversarial")
-        assert adversarial.ended == str(LearnStatus.NEAREST)
+        assert adversarial.status is LearnStatus.NEAREST
 
     def test_differences_leave_rounding_out(self):
         mdp = ti.worlds.chain(4)
@@ -254,86 +279,93 @@ class TestStanding:
         ]
 
 
-class TestAdvice:
+class TestPlan:
     @pytest.mark.parametrize("kind", [ti.learners.MaxMargin, ti.learners.MinNormPoint, Projection])
     def test_begins_where_things_stand(self, problem, kind):
         asked = problem(GRID, learner=kind())
-        standing, first = assess(asked), advise(asked).steps[0]
-        hers = next(each for each in standing.learners if each.name == kind.__name__)
+        now, first = assess(asked), plan(asked).steps[0]
+        hers = next(each for each in now.learners if each.name == kind.__name__)
         assert (first.performance, first.mismatch) == (hers.performance, hers.mismatch)
-        assert first.guaranteed == pytest.approx(standing.guaranteed, abs=1e-6)
+        assert first.guaranteed == pytest.approx(now.guaranteed, abs=1e-6)
 
     def test_prices_count_whatever_there_is_to_spend(self, problem):
         asked = problem(GRID)
         now = guaranteed(asked, [])
         gains = [guaranteed(asked, [i]) - now for i in range(5)]
         assert np.argmax(gains / asked.task.costs) != np.argmax(gains)
-        found = advise(asked)
+        found = plan(asked)
         assert found.steps[1].feature == np.argmax(gains / asked.task.costs)
-        assert asked.max_cost is None and "max_cost" not in found.reason
+        assert asked.max_cost is None and "max_cost" not in planned(asked)["reason"]
 
     def test_one_price_for_all(self, problem):
         text = re.sub(r"cost = .*", "cost = 2.0", GRID)
         asked = problem(text)
         gains = [guaranteed(asked, [i]) for i in range(5)]
-        assert advise(asked).steps[1].feature == np.argmax(gains)
+        assert plan(asked).steps[1].feature == np.argmax(gains)
 
     def test_says_why_the_simulated_learner_does_less_than_is_guaranteed(self, problem):
         asked = problem(GRID, learner=Projection(tolerance=0.02))
-        found = advise(asked)
+        found = plan(asked)
         step = max(found.steps, key=lambda step: step.guaranteed - step.performance)
         number = found.steps.index(step)
         taught = [each.feature for each in found.steps[1 : number + 1]]
         proved = guaranteed(asked, taught, step.mismatch)
-        assert found.below.startswith(f"At step {number}, Projection does less than is guaranteed")
-        assert f"by {at_most(step.mismatch)} in her features" in found.below
-        assert f"{percent_at_least(proved)} are guaranteed." in found.below
+        assert found.below[0] == number and found.below[1].name == "Projection"
+        below = planned(asked)["below"]
+        assert below.startswith(f"At step {number}, Projection does less than is guaranteed")
+        assert f"by {at_most(step.mismatch)} in its features" in below
+        assert f"{percent_at_least(proved)} are guaranteed." in below
         assert proved <= step.performance < step.guaranteed
-        assert advise(problem(GRID)).below == ""
+        assert plan(problem(GRID)).below is None
 
     def test_stops_where_what_was_asked_for_is_guaranteed(self, problem):
         wanted = 0.5
-        found = advise(problem(GRID, until=wanted))
+        found = plan(problem(GRID, until=wanted))
         assert found.reached and found.wanted == wanted
         assert found.steps[found.stop].guaranteed >= wanted
         assert all(step.guaranteed < wanted for step in found.steps[: found.stop])
-        assert found.reason == "50 % were asked for, and are guaranteed."
+        reason = planned(problem(GRID, until=wanted))["reason"]
+        assert reason.endswith("50 % were asked for, and are guaranteed.")
 
     def test_says_why_it_is_not_reached(self, problem):
-        found = advise(problem(GRID, until=1.0, budget=1))
+        found = plan(problem(GRID, until=1.0, budget=1))
         assert not found.reached
-        assert found.reason.startswith("100 % are not reached, ")
-        assert "raise budget" in found.reason
+        reason = planned(problem(GRID, until=1.0, budget=1))["reason"]
+        assert reason.startswith("Stop after 1 step. 100 % are not reached, ")
+        assert "raise budget" in reason
         assert len(found.steps) == 2
 
     def test_a_demonstration_that_earns_less_is_named_as_the_reason(self, problem):
         demo = ti.Policy.uniform(problem(GRID).mdp)
-        found = advise(problem(GRID, until=0.99, show="policy", shown=demo))
-        assert "What she is shown has a relative performance of" in found.reason
+        found = planned(problem(GRID, until=0.99, show=Show.POLICY, shown=demo))
+        assert "What is shown has a relative performance of" in found["reason"]
 
     def test_without_a_wish_it_stops_where_nothing_more_is_gained(self, problem):
-        found = advise(problem(GRID))
+        found = plan(problem(GRID))
         best = max(step.guaranteed for step in found.steps)
         assert found.reached and found.wanted is None
         assert found.steps[found.stop].guaranteed >= best - 1e-3
         assert all(step.guaranteed < best - 1e-3 for step in found.steps[: found.stop])
         more = found.stop + 1 < len(found.steps)
-        assert ("the steps after it add less than 0.1 %" in found.reason) is more
+        reason = planned(problem(GRID))["reason"]
+        assert ("the steps after it add less than 0.1 %" in reason) is more
 
     def test_a_budget_is_said_to_end_it(self, problem):
-        found = advise(problem(GRID, budget=1))
+        found = plan(problem(GRID, budget=1))
         assert len(found.steps) == 2
-        assert "add less" not in found.reason and "raise budget" in found.reason
+        reason = planned(problem(GRID, budget=1))["reason"]
+        assert "add less" not in reason and "raise budget" in reason
 
     def test_all_can_be_asked_for(self, problem):
-        found = advise(problem(GRID, until=1.0))
-        assert found.reached and "100 % were asked for, and are guaranteed" in found.reason
+        found = plan(problem(GRID, until=1.0))
+        reason = planned(problem(GRID, until=1.0))["reason"]
+        assert found.reached and "100 % were asked for, and are guaranteed" in reason
         assert frontier(problem(GRID, until=1.0)).enough is not None
 
     @pytest.mark.parametrize("teacher", [ti.teachers.GapGreedy(), ti.teachers.TRGreedy()])
     def test_numbers_are_those_of_single_worst_cases(self, problem, teacher):
         asked = problem(GRID, teacher=teacher, max_cost=6.0)
-        found, names = advise(asked), asked.task.names
+        found, names = plan(asked), asked.task.names
         taught = []
         for step in found.steps:
             if step.feature is not None:
@@ -354,7 +386,7 @@ class TestAdvice:
     def test_second_best_is_the_best_of_the_others(self, problem, teacher):
         even = re.sub(r"(?m)^cost = .*\n", "", GRID)
         asked = problem(even, teacher=teacher, budget=2)
-        found, names = advise(asked), asked.task.names
+        found, names = plan(asked), asked.task.names
         taught = []
         for step in found.steps[1:]:
             others = set(range(len(names))) - {*taught, step.feature}
@@ -373,10 +405,10 @@ class TestAdvice:
             '[teach]\nrequired = ["cell 10"]\nforbidden = ["cell 15"]\n[[teach.feature]]',
             1,
         )
-        found = advise(problem(text, until=0.0))
+        found = plan(problem(text, until=0.0))
         assert found.stop == 1 and found.steps[1].name == "cell 10"
         assert found.steps[1].alternative is None
-        whole = advise(problem(text))
+        whole = plan(problem(text))
         assert "cell 15" not in [step.name for step in whole.steps]
         assert whole.stop >= 1
 
@@ -388,11 +420,11 @@ class TestAdvice:
             + "[plan]\nbudget = 0\n"
         )
         with pytest.raises(ti.FileFormatError, match=r"problem.toml, plan: budget must allow for"):
-            advise(problem(text))
+            plan(problem(text))
 
     def test_how_far_from_optimal(self, problem):
         asked = problem(GRID, teacher=ti.teachers.TRGreedy(), max_cost=3.0)
-        found = advise(asked)
+        found = plan(asked)
         task, spent = asked.task, found.steps[found.stop].cost
         sets = chain.from_iterable(combinations(range(5), size) for size in range(6))
         least = min(
@@ -402,33 +434,37 @@ class TestAdvice:
         )
         assert found.gap.lower <= least + 1e-9
         assert found.gap.risk == pytest.approx(found.steps[found.stop].risk)
-        assert f"{found.gap.risk:.3f}" in found.nearness
+        assert f"{found.gap.risk:.3f}" in planned(asked)["nearness"]
 
     def test_nothing_to_teach(self):
-        found = advise(stored("recorded"))
+        found = plan(stored("recorded"))
         assert (found.stop, len(found.steps), found.gap) == (0, 1, None)
 
     def test_how_much_a_chosen_demonstration_would_add(self, problem):
-        found = advise(problem(CHAIN))
-        assert found.demonstrate.startswith("Demonstrate an optimal policy. A policy chosen")
-        assert found.shown.gain > 0.0
+        found = plan(problem(CHAIN))
+        said = planned(problem(CHAIN))["demonstrate"]
+        assert said.startswith("Demonstrate an optimal policy. A policy chosen")
+        assert found.show.best.gain > 0.0
         assert found.differences == ()
 
     def test_a_chosen_demonstration(self, problem):
         asked = problem(CHAIN + '[demonstration]\nshow = "choose"\n')
-        found = advise(asked)
-        assert found.shown is asked.chosen
+        found = plan(asked)
+        assert found.show.best is asked.chosen
         assert found.policy is asked.chosen.policy
-        assert found.demonstrate.startswith("Demonstrate a policy that was chosen for her")
+        said = planned(asked)["demonstrate"]
+        assert said.startswith("Demonstrate a policy that was chosen for this learner")
         best = ti.feature_expectations(asked.mdp, asked.task.best.policy)
         given_up = asked.weights @ (best - asked.chosen.expectations)
         assert sum(each.lost for each in found.differences) == pytest.approx(given_up)
 
     def test_a_teacher_who_changes_the_demonstration(self):
         asked = stored("lake")
-        found = advise(asked)
+        found = plan(asked)
         assert [step.new_demonstration for step in found.steps] == [False, True]
-        assert found.demonstrate.startswith("From step 1 on, demonstrate another policy")
+        assert planned(asked)["demonstrate"].startswith(
+            "From step 1 on, demonstrate another policy"
+        )
         assert found.policy is found.lesson.demonstration.policy
         assert found.steps[1].guaranteed > guaranteed(asked, [found.steps[1].feature])
 
@@ -459,7 +495,8 @@ class TestFrontier:
         exact = frontier(asked)
         monkeypatch.setattr(CURVES, "ALL", 0)
         greedy = frontier(asked)
-        assert not greedy.exact and greedy.method.startswith("Greedy")
+        assert not greedy.exact and greedy.search is Search.GREEDY
+        assert traced(asked)["method"].startswith("Greedy")
         for curve in (exact, greedy):
             costs = [point.cost for point in curve.points]
             values = [point.guaranteed for point in curve.points]
@@ -492,8 +529,9 @@ class TestFrontier:
 
         monkeypatch.setattr(CURVES, "clock", SimpleNamespace(seconds=ticks))
         found = frontier(asked, seconds=1.0)
-        assert not found.exact
-        assert found.method.startswith("Stopped after 1 seconds, having tried ")
+        assert not found.exact and found.search is Search.OUT_OF_TIME
+        method = contents(answer(asked, found))["method"]
+        assert method.startswith("Stopped after 1 seconds, having tried ")
         assert found.points[0].features == ()
         for point in found.points:
             members = [asked.task.names.index(name) for name in point.features]
@@ -526,10 +564,10 @@ class TestFrontier:
     def test_of_recorded_episodes_no_set_is_taken_for_granted(self):
         asked = stored("recorded")
         rows = np.eye(asked.mdp.n_features)
-        lessons = replace(asked.lessons, features=rows, costs=np.ones(4), names=tuple("abcd"))
-        found = frontier(replace(asked, lessons=lessons))
+        four = replace(asked.teachables, features=rows, costs=np.ones(4), names=tuple("abcd"))
+        found = frontier(replace(asked, teachables=four))
         assert found.exact and found.sets == 16
-        assert "recorded episodes" in found.notes[-1]
+        assert "recorded episodes" in traced(asked)["notes"][-1]
 
     def test_nothing_to_teach(self, problem):
         found = frontier(problem(CHAIN.split("[teach]")[0], until=0.5))

@@ -7,7 +7,7 @@ import pytest
 
 import exact_lp
 from random_problems import least_performance, write_random
-from teachirl.app.decisions import advise, assess, frontier, simulations
+from teachirl.app.decisions import assess, frontier, plan, simulations
 from teachirl.learners import Adversarial
 
 PROBLEMS = 80
@@ -27,17 +27,17 @@ def test_no_guarantee_overstates(tmp_path, monkeypatch, seed):
         assert exact_lp.exact(guaranteed) <= least
         return float(least)
 
-    standing = assess(problem)
-    least = check(standing.guaranteed, [])
-    for each in standing.guarantees:
+    assessed = assess(problem)
+    least = check(assessed.guaranteed, [])
+    for each in assessed.guarantees:
         check(each.performance, [])
     # Nor do they understate by more than the tolerance; and the adversary is as bad as that. Where
     # all policies earn the same, rounding leaves nothing to be proved.
-    if standing.best - standing.worst > 1e-6:
-        assert standing.guaranteed >= least - 1e-5
-        assert standing.learners[0].performance == pytest.approx(least, abs=1e-5)
-    advice, taught = advise(problem), []
-    for step in advice.steps[1:]:
+    if assessed.best - assessed.worst > 1e-6:
+        assert assessed.guaranteed >= least - 1e-5
+        assert assessed.learners[0].performance == pytest.approx(least, abs=1e-5)
+    found, taught = plan(problem), []
+    for step in found.steps[1:]:
         if step.alternative is not None:
             check(step.alternative.guaranteed, [*taught, names.index(step.alternative.name)])
         taught.append(step.feature)

@@ -11,7 +11,7 @@ import pytest
 
 import teachirl as ti
 from teachirl.app import cli
-from teachirl.app.decisions import advise, frontier
+from teachirl.app.decisions import frontier, plan
 from teachirl.app.problem import read_problem
 from teachirl.testing import check_learner
 
@@ -28,8 +28,8 @@ def problem(name):
 
 
 @cache
-def advice(name):
-    return advise(problem(name))
+def planned(name):
+    return plan(problem(name))
 
 
 def guaranteed(example, names):
@@ -88,11 +88,11 @@ def test_what_is_shown_is_printed(program, arguments, shown, monkeypatch, capsys
 
 
 def test_driving_is_planned_for_11():
-    plan = advice("driving")
-    names = [step.name for step in plan.steps[1 : plan.stop + 1]]
+    found = planned("driving")
+    names = [step.name for step in found.steps[1 : found.stop + 1]]
     assert names == ["lane change", "braking", "ahead 1", "ahead 2"]
-    assert plan.reached and plan.steps[plan.stop].cost == 11.0
-    risks = [step.risk for step in plan.steps]
+    assert found.reached and found.steps[found.stop].cost == 11.0
+    risks = [step.risk for step in found.steps]
     assert all(0.97 < risk < 0.98 for risk in risks)
 
 
@@ -147,8 +147,8 @@ def test_complaints_only_keep_a_taxi_from_complaints():
 
 def test_a_pedometer_tells_of_holes():
     lake = problem("frozen_lake")
-    plan = advice("frozen_lake")
-    assert [(step.name, step.cost) for step in plan.steps] == [("", 0.0), ("step", 1.0)]
+    found = planned("frozen_lake")
+    assert [(step.name, step.cost) for step in found.steps] == [("", 0.0), ("step", 1.0)]
     assert guaranteed(lake, ["step"]) > 1.0 - 1e-6
     view = lake.worldview.extend(ti.Worldview.select(lake.mdp, ["step"]).matrix)
     assert ti.relative_risk(lake.mdp, view, lake.weights) < 1e-9
@@ -160,27 +160,28 @@ def test_a_pedometer_tells_of_holes():
 
 def test_the_classroom_begins_with_both_sides():
     room = problem("classroom/classroom")
-    plan = advice("classroom/classroom")
-    assert [(step.name, step.cost) for step in plan.steps] == [
+    found = planned("classroom/classroom")
+    assert [(step.name, step.cost) for step in found.steps] == [
         ("", 0.0),
         ("both sides", 2.0),
         ("every term", 3.0),
     ]
-    assert plan.steps[-1].guaranteed > 1.0 - 1e-6
+    assert found.steps[-1].guaranteed > 1.0 - 1e-6
     assert guaranteed(room, ["check"]) == pytest.approx(guaranteed(room, []), abs=1e-9)
     checks = room.mdp.feature_index("check")
     assert room.task.demonstration.expectations[checks] == 0.0
     # What he would better show if nothing is taught: check every answer.
-    assert plan.shown is not None
-    assert room.task.relative_at_least(plan.shown.guaranteed) == pytest.approx(0.963524, abs=1e-5)
+    best = found.show.best
+    assert best is not None
+    assert room.task.relative_at_least(best.guaranteed) == pytest.approx(0.963524, abs=1e-5)
     wrong = room.mdp.feature_index("wrong")
-    assert plan.shown.demonstration.expectations[wrong] == pytest.approx(0.0, abs=1e-12)
+    assert best.demonstration.expectations[wrong] == pytest.approx(0.0, abs=1e-12)
     says("guarantees 96.3 %")
 
 
 def test_another_driver_is_easier_to_imitate():
     driving = problem("driving")
-    shown = advice("driving").shown
+    shown = planned("driving").show.best
     assert shown is not None
     task, does = (
         driving.task,

@@ -394,5 +394,5 @@ def test_a_reward_of_another_world_is_refused():
         told.learn(calm, target)
     shown = ti.Demonstration.of_policy(calm, ti.Policy.uniform(calm))
     for target in (shown, ti.Policy.uniform(calm)):
-        with pytest.raises(InvalidInputError, match="target must be what was shown in her"):
+        with pytest.raises(InvalidInputError, match="target must be what was shown in the"):
             Adversarial().informed(calm, np.arange(9.0)).learn(calm, target)

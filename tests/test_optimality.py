@@ -140,7 +140,8 @@ def test_the_chain():
     away = ti.optimal_policy(mdp, [0, 0, -1, 0, 0]).policy
     assert best_look(mdp, view, away).upper <= 1e-6
     assert str(look) == (
-        "There is a reward in her features under which the demonstrated policy is within 0.4189 of "
+        "There is a reward in the learner's features under which the demonstrated policy is within "
+        "0.4189 of "
         "optimal, 7.7% of that reward's range; under none that tells policies apart as much is it "
         "closer than 0.4189."
     )

@@ -10,13 +10,16 @@ import pytest
 
 import teachirl as ti
 from problem_files import PROBLEMS
-from results import CHAIN, advice_of, frontier_of, standing_of, written
+from results import CHAIN, assessment_of, frontier_of, plan_of, written
 from teachirl.app.decisions import Difference
 from teachirl.app.digits import at_least, at_most, percent_at_least
+from teachirl.app.document.charts import differences_figure, frontier_figure, plan_figure
+from teachirl.app.document.elements import Column, Table
+from teachirl.app.document.elements import Figure as FigureElement
+from teachirl.app.document.pictures import policy_figures, reward_figure, visits_of
+from teachirl.app.document.tables import differences_table, policy_table
 from teachirl.app.problem import read_problem
-from teachirl.app.report.charts import differences_picture, frontier_picture, plan_picture
-from teachirl.app.report.maps import map_of, road_of
-from teachirl.app.report.pictures import policy_pictures, policy_rows, reward_picture, visits_of
+from teachirl.app.render.markup import figure
 from teachirl.figures.drawing import panel_svg, write_figure
 from teachirl.figures.records import Cells, Contrast, Curve, Figure, Panel, Points
 
@@ -31,6 +34,14 @@ sees = ["step"]
 """
 
 
+TITLES = ("expert", "worst", "lost")
+
+
+def values(table):
+    """The raw values of a table, row by row."""
+    return [[column.of(row) for column in table.columns] for row in table.rows]
+
+
 @pytest.fixture
 def chain(tmp_path):
     return written(tmp_path, CHAIN)
@@ -38,23 +49,23 @@ def chain(tmp_path):
 
 class TestMaps:
     def test_a_chain_is_one_row(self, chain):
-        around = map_of(chain)
+        around = chain.world.map
         assert around.shape == (1, 5)
         assert around.cells.tolist() == [0, 1, 2, 3, 4]
         assert around.steps.tolist() == [[0, -1], [0, 1]]
-        assert around.rewards.tolist() == [[-2, -1, 0, 1, 2]]
+        assert around.feature_shape == (1, 5)
         assert around.name(2) == "column 2"
 
     def test_a_grid_has_walls_between_macrocells(self):
-        around = map_of(read_problem(PROBLEMS / "grid.toml"))
+        around = read_problem(PROBLEMS / "grid.toml").world.map
         assert around.shape == (4, 4)
         assert around.walls.tolist() == [[2, 0, 2, 4], [0, 2, 4, 2]]
-        assert around.rewards.tolist() == [[1, 0], [0, -1]]
+        assert around.feature_shape == (2, 2)
         assert around.name(7) == "row 1, column 3"
 
     def test_a_step_on_the_map_is_a_step_in_the_world(self):
         problem = read_problem(PROBLEMS / "grid.toml")
-        around, dynamics = map_of(problem), problem.mdp.dynamics
+        around, dynamics = problem.world.map, problem.mdp.dynamics
         middle = 5
         for action, (down, right) in enumerate(around.steps):
             row = dynamics.transitions[[dynamics.pair_of(middle, action)]].toarray()[0]
@@ -69,7 +80,7 @@ class TestMaps:
         ],
     )
     def test_gymnasium_worlds_have_their_scenery(self, tmp_path, name, shape, texts):
-        around = map_of(written(tmp_path, LAKE.format(name)))
+        around = written(tmp_path, LAKE.format(name)).world.map
         assert around.shape == shape
         assert len(around.texts) == shape[0] * shape[1]
         assert {cell: around.texts[cell] for cell in texts} == texts
@@ -78,7 +89,7 @@ class TestMaps:
 
     def test_nobody_drives_through_the_walls_of_the_taxi(self, tmp_path):
         problem = written(tmp_path, LAKE.format("Taxi-v4"))
-        around, dynamics = map_of(problem), problem.mdp.dynamics
+        around, dynamics = problem.world.map, problem.mdp.dynamics
         east = dynamics.action_names.index("east")
         walls = {(int(top), int(left)) for top, left, _, _ in around.walls}
         assert len(walls) == 6
@@ -90,14 +101,14 @@ class TestMaps:
 
     def test_the_road_is_speeds_by_lanes(self):
         problem = read_problem(PROBLEMS / "road.toml")
-        around, names = map_of(problem), problem.mdp.dynamics.state_names
+        around, names = problem.world.map, problem.mdp.dynamics.state_names
         assert around.column_names == ("only lane", "shoulder")
         for state, name in enumerate(names):
             assert name.startswith(f"{around.name(int(around.cells[state]))};")
 
     def test_cars_are_where_the_names_of_states_say(self):
         problem = read_problem(PROBLEMS / "road.toml")
-        road = road_of(problem)
+        road = problem.world.map.surroundings
         assert road.row_names == ("1 ahead", "beside", "behind")
         for state, name in enumerate(problem.mdp.dynamics.state_names):
             lane, where = name.split(",")[0], name.split("cars: only ")[1]
@@ -125,17 +136,16 @@ class TestMaps:
             [learner]
             sees = ["low"]
         """
-        around = map_of(written(tmp_path, text))
+        around = written(tmp_path, text).world.map
         assert (around.shape, around.cells.tolist()) == ((2, 2), [0, 1, 2, 3])
         assert around.steps.tolist() == [[0, 1]]
 
     def test_other_worlds_are_not_drawn(self):
         problem = read_problem(PROBLEMS / "lake.toml")
         visits = {"it": visits_of(problem.mdp, problem.task.demonstration)}
-        assert map_of(problem) is None
-        assert road_of(problem) is None
-        assert reward_picture(problem) is None
-        assert policy_pictures(problem, visits, "it") == ()
+        assert problem.world.map is None
+        assert reward_figure(problem) is None
+        assert policy_figures(problem, visits, "it") == ()
 
 
 class TestPolicies:
@@ -143,22 +153,23 @@ class TestPolicies:
         expert = chain.task.demonstration.policy
         away = ti.Policy.deterministic(chain.mdp, [1, 0, 0, 0, 0])
         visits = {"good": visits_of(chain.mdp, expert), "bad": visits_of(chain.mdp, away)}
-        [picture] = policy_pictures(chain, visits, "both")
+        [picture] = policy_figures(chain, visits, "both")
         good, bad = (panel.marks[0] for panel in picture.panels)
         assert good.limit == bad.limit == max(good.values.max(), bad.values.max())
         assert good.values.ravel() == pytest.approx(ti.feature_expectations(chain.mdp, expert))
         assert good.moves.tolist() == [[0, j, 0, 1] for j in range(4)] + [[0, 4, 0, -1]]
         assert bad.moves.tolist() == [[0, 0, 0, 1]] + [[0, j, 0, -1] for j in range(1, 5)]
         assert [panel.title for panel in picture.panels] == ["good", "bad"]
-        assert picture.rows[0][0] == "column 0"
-        assert picture.rows[0][2::2] == ("right", "right")
-        assert picture.rows[3][1] == pytest.approx(good.values[0, 3])
+        rows = values(picture.numbers)
+        assert rows[0][0] == "column 0"
+        assert rows[0][2::2] == ["right", "right"]
+        assert rows[3][1] == pytest.approx(good.values[0, 3])
         assert "column 3 (4.57 visits, mostly right)" in picture.alts[0]
 
     def test_where_it_never_comes_there_is_no_arrow(self, tmp_path):
         problem = written(tmp_path, LAKE.format("CliffWalking-v1"))
         visits = {"it": visits_of(problem.mdp, problem.task.demonstration)}
-        [picture] = policy_pictures(problem, visits, "it")
+        [picture] = policy_figures(problem, visits, "it")
         cells = picture.panels[0].marks[0]
         assert len(cells.moves) == 13  # up, eleven to the right, down
         assert cells.moves[:, :2].tolist() == [[2, j] for j in range(12)] + [[3, 0]]
@@ -169,7 +180,7 @@ class TestPolicies:
     def test_traffic_is_a_share_of_the_time(self):
         problem = read_problem(PROBLEMS / "road.toml")
         x = visits_of(problem.mdp, problem.task.demonstration)
-        _, picture = policy_pictures(problem, {"it": x}, "it")
+        _, picture = policy_figures(problem, {"it": x}, "it")
         share = picture.panels[0].marks[0].values
         mu = problem.task.demonstration.expectations * (1 - problem.mdp.discount)
         names = {"ahead 1": (0, 1), "collision": (1, 1), "behind": (2, 1), "left ahead 1": (0, 0)}
@@ -197,22 +208,25 @@ class TestPolicies:
         text = CHAIN.replace('name = "chain"', 'name = "gridworld"\nsize = 30\nblock = 6')
         problem = written(tmp_path, text)
         x = visits_of(problem.mdp, problem.task.demonstration)
-        [picture] = policy_pictures(problem, {"it": x}, "it")
+        [picture] = policy_figures(problem, {"it": x}, "it")
         assert picture.panels[0].marks[0].moves is None
-        assert (len(picture.rows), picture.left_out) == (100, 800)
+        rows = values(picture.numbers)
+        assert len(rows) == 100 and "(800 more rows are left out)" in picture.numbers.caption
         assert "arrow" not in picture.caption
-        visits = [row[1] for row in picture.rows]
+        visits = [row[1] for row in rows]
         assert visits == sorted(visits, reverse=True)
 
     def test_what_she_sees_is_framed(self, chain):
-        picture = reward_picture(chain)
+        picture = reward_figure(chain)
         assert picture.panels[0].marks[0].outlined == ((0, 2),)
-        assert picture.rows[2] == ("cell 3", 0.0, "yes")
+        assert picture.panels[0].marks[0].values.tolist() == [[-2, -1, 0, 1, 2]]
+        assert values(picture.numbers)[2] == ["cell 3", 0.0, "yes"]
         assert "cell 5 (2)" in picture.alts[0]
 
     def test_a_policy_can_be_read_state_by_state(self, chain):
-        header, rows = policy_rows(chain.mdp, ti.Policy.uniform(chain.mdp))
-        assert header == ("state", "visits", "what is done")
+        table = policy_table(chain.mdp, ti.Policy.uniform(chain.mdp), "it")
+        rows = values(table)
+        assert [each.heading for each in table.columns] == ["state", "visits", "what is done"]
         assert rows[0][0] == "cell 2"
         assert rows[0][2] == "left (50 %), right (50 %)"
         assert sum(row[1] for row in rows) == pytest.approx(10.0)
@@ -220,22 +234,20 @@ class TestPolicies:
 
 class TestCharts:
     def test_a_plan_goes_from_cost_to_performance(self, chain):
-        advice = advice_of(chain)
-        picture = plan_picture(advice)
+        picture = plan_figure(plan_of(chain))
         guaranteed, simulated, stop, asked = picture.panels[0].marks
         assert guaranteed.x.tolist() == [0, 1, 2, 3]
         assert guaranteed.y == pytest.approx([10, 45, 89.999, 97])
         assert simulated.label == "simulated (MinNormPoint)"
         assert (stop.x.tolist(), stop.y.tolist()) == ([2.0], [89.999])
         assert asked.y == pytest.approx([89.96, 89.96])
-        assert picture.rows[2][2] == "89.9 %"
 
     def test_no_plan_has_no_picture(self, chain):
-        advice = advice_of(chain)
-        assert plan_picture(replace(advice, steps=advice.steps[:1])) is None
+        plan = plan_of(chain)
+        assert plan_figure(replace(plan, steps=plan.steps[:1])) is None
 
     def test_a_frontier_stays_level_between_points(self, chain):
-        picture = frontier_picture(frontier_of(chain))
+        picture = frontier_figure(frontier_of(chain))
         curve, asked, enough = picture.panels[0].marks
         assert curve.stepped
         assert curve.x[:-1].tolist() == [0, 1, 3] and curve.x[-1] > 3
@@ -244,26 +256,27 @@ class TestCharts:
         assert isinstance(enough, Points) and enough.x.tolist() == [3.0]
 
     def test_what_differs_is_shown_twice(self, chain):
-        standing = standing_of(chain)
-        picture = differences_picture(standing.differences, ("expert", "worst"), "lost")
+        found = assessment_of(chain)
+        picture = differences_figure(found.differences, ("expert", "worst"))
         mark = picture.panels[0].marks[0]
-        assert mark.categories[0] == standing.differences[0].name
-        assert mark.first[0] == standing.differences[0].expert
-        assert mark.second[0] == standing.differences[0].other
+        assert mark.categories[0] == found.differences[0].name
+        assert mark.first[0] == found.differences[0].expert
+        assert mark.second[0] == found.differences[0].other
         assert mark.label == "expert and worst"
-        assert all(each.weight for each in standing.differences)
+        assert all(each.weight for each in found.differences)
         assert "The other features" not in picture.caption
-        total = sum(row[-1] for row in picture.rows)
-        assert total == pytest.approx(standing.certificate.exact.gap, abs=1e-6)
+        total = sum(row[-1] for row in values(differences_table("", found.differences, TITLES)))
+        assert total == pytest.approx(found.certificate.exact.gap, abs=1e-6)
 
     def test_what_counts_for_nothing_is_in_the_table_only(self):
         counts = Difference("heat", 2.0, 1.0, 0.5, 1.0)
         idle = Difference("score", 0.0, 0.0, -200.0, 0.0)
-        picture = differences_picture((counts, idle), ("e", "w"), "lost")
+        picture = differences_figure((counts, idle), ("e", "w"))
         assert picture.panels[0].marks[0].categories == ("heat",)
-        assert [row[0] for row in picture.rows] == ["heat", "score"]
+        table = differences_table("", (counts, idle), TITLES)
+        assert [row[0] for row in values(table)] == ["heat", "score"]
         assert "The other features are in the table." in picture.caption
-        alone = differences_picture((idle,), ("e", "w"), "lost")
+        alone = differences_figure((idle,), ("e", "w"))
         assert alone.panels[0].marks[0].categories == ("score",)
 
 
@@ -323,13 +336,11 @@ class TestDrawing:
         assert ",one," in paths[-1].read_text()
 
     def test_pictures_are_in_the_page(self):
-        from teachirl.app.report.markup import shown
-        from teachirl.app.report.pictures import Picture
-
-        picture = Picture(
-            "it", "a caption", self.PANELS[:1], ('say "this"',), ("x", "y"), ((1.0, 2),)
-        )
-        page = shown(picture)
+        columns = (Column("", "x", value=lambda row: f"{row}"),)
+        numbers = Table("the numbers", columns, (1.5,))
+        picture = FigureElement("it", "a caption", self.PANELS[:1], ('say "this"',), numbers)
+        page = figure(picture)
+        assert "<summary>Numbers: it</summary>" in page and ">1.5</th>" in page
         [data] = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
         assert base64.b64decode(data).decode() == panel_svg(self.PANELS[0])
         assert 'alt="say &quot;this&quot;"' in page

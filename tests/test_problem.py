@@ -1,5 +1,6 @@
 """Problem files of each kind become the objects that they describe."""
 
+import hashlib
 import math
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 import teachirl as ti
 from problem_files import PROBLEMS, copied
 from teachirl.app.problem import example_text, read_problem, reference
-from teachirl.app.problem.named import LEARNERS, TEACHERS, WORLDS
+from teachirl.app.problem.named import NAMED
 
 PAGE = Path(__file__).parents[1] / "docs" / "problem_file.md"
 
@@ -63,7 +64,7 @@ def test_what_else_the_lake_says():
     assert problem.reward.origin == "weights"
     assert problem.worldview.names == ("step", "comfort")
     assert problem.worldview.matrix.tolist() == [[0, 0, 0, 1], [0, -2, 1, 0]]
-    lessons = problem.lessons
+    lessons = problem.teachables
     assert lessons.names == ("cold", "misery", "wet", "home")
     assert lessons.costs.tolist() == [3, 2, 1, 1]
     assert lessons.features[1].tolist() == [1, 1, 0, 0]
@@ -79,7 +80,7 @@ def test_what_else_the_lake_says():
 def test_the_task_of_the_lake_can_be_taught():
     problem = read_problem(PROBLEMS / "lake.toml")
     task = problem.task
-    assert task.names == problem.lessons.names
+    assert task.names == problem.teachables.names
     assert task.required == (0,)
     expected = ti.feature_expectations(problem.mdp, problem.shown)
     assert task.demonstration.expectations == pytest.approx(expected, abs=1e-12)
@@ -94,8 +95,8 @@ def test_a_built_in_world_with_defaults():
     assert (problem.mdp.dynamics.transitions != expected.dynamics.transitions).nnz == 0
     assert problem.title == "grid"
     assert problem.weights.tolist() == [1, 0, 0, -1]
-    assert problem.lessons.names == ("cell 0", "cell 2", "cell 3")
-    assert problem.lessons.costs.tolist() == [1, 1, 1]
+    assert problem.teachables.names == ("cell 0", "cell 2", "cell 3")
+    assert problem.teachables.costs.tolist() == [1, 1, 1]
     assert problem.teacher == ti.teachers.GapGreedy()
     assert problem.learner == ti.learners.MinNormPoint()
     assert (problem.show, problem.shown, problem.chosen) == ("optimal", None, None)
@@ -122,7 +123,7 @@ def test_recorded_episodes():
     assert len(problem.reward.expert) == 3
     learner = ti.learners.MaxCausalEntropy(max_steps=50)
     assert problem.teacher == ti.teachers.PerfGreedy(learner)
-    assert problem.lessons.features.shape == (0, 4)
+    assert problem.teachables.features.shape == (0, 4)
 
 
 def test_weights_are_inferred_from_episodes():
@@ -182,8 +183,8 @@ def test_a_world_with_weights_and_prices_of_its_own():
     assert problem.reward.origin == "world"
     assert problem.weights.tolist() == world.weights.tolist()
     prices = dict(zip(world.mdp.feature_names, world.prices, strict=True))
-    assert "slow" not in problem.lessons.names
-    assert problem.lessons.costs.tolist() == [prices[name] for name in problem.lessons.names]
+    assert "slow" not in problem.teachables.names
+    assert problem.teachables.costs.tolist() == [prices[name] for name in problem.teachables.names]
 
 
 @pytest.mark.parametrize(
@@ -327,7 +328,7 @@ def test_the_example_can_be_read(tmp_path):
     path.write_text(example_text())
     problem = read_problem(path)
     assert problem.title == "Which sensors does the car need?"
-    prices = dict(zip(problem.lessons.names, problem.lessons.costs.tolist(), strict=True))
+    prices = dict(zip(problem.teachables.names, problem.teachables.costs.tolist(), strict=True))
     assert prices["collision"] == 3.0
     assert prices["tailgating"] == 6.0
 
@@ -341,13 +342,24 @@ def test_all_strategies_can_be_named():
             if hasattr(each, verb) and not getattr(each, "_is_protocol", False)
         )
 
-    assert strategies(ti.teachers, "choose") == TEACHERS
+    assert strategies(ti.teachers, "choose") == tuple(NAMED["teacher"])
     learners = (*strategies(ti.learners, "learn"), *strategies(ti.learners, "informed"))
-    assert tuple(sorted(learners)) == LEARNERS
+    assert tuple(sorted(learners)) == tuple(NAMED["learner"])
     worlds = {name for name in ti.worlds.__all__ if name.islower() and name != "from_gymnasium"}
-    assert worlds == set(WORLDS)
+    assert worlds == set(NAMED["world"])
 
 
 def test_the_page_is_up_to_date():
     text = PAGE.read_text(encoding="utf-8")
     assert text.endswith(reference()), "replace its last section by app.problem.reference()"
+
+
+def test_files_are_remembered_with_their_digests():
+    """As they were when they were read, whatever becomes of them."""
+    problem = read_problem(PROBLEMS / "lake.toml")
+    digests = {
+        name: hashlib.sha256((PROBLEMS / name).read_bytes()).hexdigest()
+        for name in ("transitions.csv", "features.csv", "start.csv", "policy.csv")
+    }
+    assert dict(problem.files) == digests
+    assert read_problem(PROBLEMS / "grid.toml").files == ()

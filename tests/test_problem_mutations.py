@@ -48,7 +48,7 @@ def check_refused_or_right(folder, path):
     assert np.abs(rows.sum(axis=1) - 1).max() < 1e-9
     assert problem.reward.expert or problem.reward.weights.any()
     assert np.isfinite(problem.worldview.matrix).all()
-    assert (problem.lessons.costs > 0).all()
+    assert (problem.teachables.costs > 0).all()
 
 
 LAKES = ("lake", "recorded", "rewards")

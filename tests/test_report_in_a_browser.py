@@ -12,9 +12,10 @@ import pytest
 from axe_core_python.sync_playwright import Axe
 from playwright.sync_api import Error, sync_playwright
 
-from results import CHAIN, advice_of, frontier_of, standing_of, written
+from results import CHAIN, assessment_of, frontier_of, plan_of, written
+from teachirl.app.document import report as report_on
 from teachirl.app.problem import example_text
-from teachirl.app.report.html import write_report
+from teachirl.app.render.html import write_report
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "microsoft-edge")
@@ -59,13 +60,8 @@ def report_of(tmp_path_factory):
     def made(name):
         folder = tmp_path_factory.mktemp(name)
         problem = written(folder, PROBLEMS[name])
-        return write_report(
-            folder,
-            problem,
-            standing=standing_of(problem),
-            advice=advice_of(problem),
-            frontier=frontier_of(problem),
-        )
+        found = assessment_of(problem), plan_of(problem), frontier_of(problem)
+        return write_report(folder, report_on(problem, *found))
 
     return made
 

@@ -463,8 +463,8 @@ def test_blind_spot_of_the_chain():
     assert spot.direction == pytest.approx(CHAIN_WEIGHTS / np.linalg.norm(CHAIN_WEIGHTS), abs=1e-15)
     assert not spot.direction.flags.writeable
     assert str(spot) == (
-        "She cannot tell more of 'cell 5' and 'cell 4' from more of 'cell 1' and 'cell 2': "
-        "it looks the same to her, and the first is better (teaching risk 1.00)."
+        "The learner cannot tell more of 'cell 5' and 'cell 4' from more of 'cell 1' and 'cell 2': "
+        "it looks the same, and the first is better (teaching risk 1.00)."
     )
 
 
@@ -479,7 +479,7 @@ def test_blind_spot_is_a_direction_she_cannot_see(problem):
     assert spot.risk == teaching_risk(view, w)
     if not v.any():
         assert spot.risk <= 1e-13
-        assert spot.sentence.startswith("She can express the reward")
+        assert spot.sentence.startswith("The learner can express the reward")
         return
     assert np.linalg.norm(v) == pytest.approx(1.0, abs=1e-14)
     seen = unit_rows(matrix) @ v
@@ -494,27 +494,25 @@ def test_blind_spots_on_one_side_and_of_many_features():
     w = np.zeros(16)
     w[[2, 5]] = 1.0, 0.1
     assert blind_spot(mdp, nothing, w).sentence == (
-        "She cannot see how much there is of 'cell 2': it looks the same to her, and more is "
+        "The learner cannot see how much there is of 'cell 2': it looks the same, and more is "
         "better (teaching risk 1.00)."
     )
-    assert "'cell 2': it looks the same to her, and less is better" in str(
-        blind_spot(mdp, nothing, -w)
-    )
+    assert "'cell 2': it looks the same, and less is better" in str(blind_spot(mdp, nothing, -w))
     w = np.repeat([1.0, -1.0], 8)
     assert (
         "more of 'cell 0', 'cell 1', 'cell 2' and 5 others from more of 'cell 8', 'cell 9', "
         "'cell 10' and 5 others:" in str(blind_spot(mdp, nothing, w))
     )
     almost = Worldview(np.eye(16)).extend(w)
-    assert blind_spot(mdp, almost, w).sentence.endswith("none of it is hidden from her.")
+    assert blind_spot(mdp, almost, w).sentence.endswith("none of it is hidden.")
 
 
 def test_what_is_said_to_look_the_same_does():
     mdp = worlds.chain(5).with_features(np.eye(5)[:, :3], ("speed", "ice", "fuel"))
     spot = blind_spot(mdp, Worldview([[1, -5, 0]]), [1, 0, 0])
     assert spot.sentence == (
-        "She cannot see how much there is of 'speed', with a little of 'ice' to make up for it: it "
-        "looks the same to her, and more is better (teaching risk 0.98)."
+        "The learner cannot see how much there is of 'speed', with a little of 'ice' to make up "
+        "for it: it looks the same, and more is better (teaching risk 0.98)."
     )
 
 

@@ -7,6 +7,7 @@ import itertools
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 import teachirl as ti
 from teachirl.mdp.occupancy import policy_transitions
+from teachirl.worlds.built_in import BUILT_IN
 from teachirl.worlds.driving import HIGHWAY
 from teachirl.worlds.garnet import subsets
 
@@ -701,3 +703,24 @@ def test_without_gymnasium_the_message_names_the_extra(monkeypatch: pytest.Monke
         ti.worlds.from_gymnasium("Taxi-v4", 0.99)
     # An environment that is there already needs no import.
     assert ti.worlds.from_gymnasium(fake({0: {0: LOOP}}), 0.9).n_states == 1
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_built_in_worlds_know_their_size_and_where_states_lie(name: str) -> None:
+    given: dict[str, Any] = {
+        "gridworld": {"size": 6, "block": 2},
+        "garnet": {"n_states": 9, "n_actions": 2, "branching": 3, "n_features": 4},
+    }.get(name, {})
+    entry = BUILT_IN[name]
+    states, numbers = entry.size(**given)
+    if "rng" in inspect.signature(entry.make).parameters:
+        given = {**given, "rng": np.random.default_rng(0)}
+    world = entry.world(**given)
+    assert states in (0, world.mdp.n_states)  # the highway has limits of its own
+    assert numbers == 0 or numbers >= world.mdp.dynamics.transitions.nnz
+    assert (world.map is None) == (name == "garnet")
+    if world.map is not None:
+        assert world.map.cells.shape == (world.mdp.n_states,)
+        assert world.map.steps.shape == (world.mdp.n_actions, 2)
+        rows, columns = world.map.shape
+        assert world.map.cells.min() >= 0 and world.map.cells.max() < rows * columns

@@ -2,19 +2,57 @@
 
 
 class TeachirlError(Exception):
-    """The root of every error that teachirl raises on purpose."""
+    """The root of every error that teachirl raises on purpose.
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> try:
+    ...     ti.worlds.chain(0)
+    ... except ti.TeachirlError as error:
+    ...     print(type(error).__name__)
+    InvalidInputError
+    """
 
 
 class InvalidInputError(TeachirlError, ValueError):
-    """An argument does not meet its requirement; the message names it, the place and the value."""
+    """An argument does not meet its requirement; the message names it, the place and the value.
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> ti.optimal_policy(ti.worlds.chain(3), [1, 2])
+    Traceback (most recent call last):
+        ...
+    teachirl.errors.InvalidInputError: weights must have shape (3,), one a feature, got (2,)
+    """
 
 
 class FileFormatError(TeachirlError, ValueError):
-    """A file is not what it claims to be; the message names the file and the place in it."""
+    """A file is not what it claims to be; the message names the file and the place in it.
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> issubclass(ti.FileFormatError, ti.TeachirlError)
+    True
+    """
 
 
 class MissingExtraError(TeachirlError, ImportError):
-    """A feature needs an optional dependency; the message names the extra to install."""
+    """A feature needs an optional dependency; the message names the extra to install.
+
+    Parameters
+    ----------
+    package : str, what is not installed
+    extra : str, the extra of teachirl that installs it
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> print(ti.MissingExtraError("pyarrow", "parquet"))
+    this needs pyarrow: install it with pip install 'teachirl[parquet]'
+    """
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"this needs {package}: install it with pip install 'teachirl[{extra}]'")

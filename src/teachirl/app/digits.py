@@ -49,6 +49,15 @@ def small(value: float) -> str:
     return "< 1e-9" if value < 1e-9 else f"{value:.2g}"
 
 
+def risk(value: float) -> str:
+    """A teaching risk, or another share of 1, with three digits after the point.
+
+    >>> risk(0.70710678)
+    '0.707'
+    """
+    return f"{value:.3f}"
+
+
 def percent(value: float) -> str:
     """A share of 1 in percent, with one digit after the point.
 
@@ -109,5 +118,6 @@ __all__ = [
     "number",
     "percent",
     "percent_at_least",
+    "risk",
     "small",
 ]

@@ -75,11 +75,20 @@ class Demonstration:
     Attributes
     ----------
     expectations : array [k]
-    bias : bound on the Euclidean norm of what is missing because episodes were cut off; certain
-    radius : bound on the Euclidean norm of the error due to chance, at the stated confidence
+    bias : float, bound on the Euclidean norm of what is missing because episodes were cut off;
+        certain
+    radius : float, bound on the Euclidean norm of the error due to chance, at the stated confidence
     confidence : float in (0, 1]
-    policy : the demonstrated policy, if known
-    trajectories : the episodes that were seen, if any
+    policy : Policy, the demonstrated policy, if known
+    trajectories : Trajectories, the episodes that were seen, if any
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(3)
+    >>> shown = ti.Demonstration.of_policy(mdp, ti.Policy.uniform(mdp))
+    >>> shown.expectations.round(3), shown.error
+    (array([2.544, 4.912, 2.544]), 0.0)
     """
 
     expectations: Floats
@@ -104,10 +113,20 @@ class Demonstration:
     def of_policy(cls, mdp: MDP, policy: Policy) -> Demonstration:
         """The exact feature expectations of a policy.
 
+        Parameters
+        ----------
+        mdp : MDP
+        policy : Policy
+
+        Returns
+        -------
+        Demonstration
+
+        Examples
+        --------
         >>> import teachirl as ti
-        >>> from teachirl.demonstrations.demonstration import Demonstration
         >>> mdp = ti.worlds.chain(5)
-        >>> Demonstration.of_policy(mdp, ti.Policy.uniform(mdp))
+        >>> ti.Demonstration.of_policy(mdp, ti.Policy.uniform(mdp))
         Demonstration(5 features, exact)
         """
         check_policy(mdp, policy)
@@ -124,21 +143,27 @@ class Demonstration:
         rng: np.random.Generator,
         confidence: float = 0.95,
     ) -> Demonstration:
-        """Feature expectations estimated from episodes of `policy`.
+        """Feature expectations estimated from episodes of a policy.
 
         Parameters
         ----------
-        episodes : how many are drawn, independently
-        horizon : after how many steps an episode that has not terminated is cut off
-        confidence : the probability, in (0, 1), with which the radius holds
+        mdp : MDP
+        policy : Policy
+        episodes : int, how many are drawn, independently
+        horizon : int, after how many steps an episode that has not terminated is cut off
+        rng : numpy.random.Generator
+        confidence : float in (0, 1), the probability with which the radius holds
+
+        Returns
+        -------
+        Demonstration, with the bias and the radius of its error
 
         Examples
         --------
         >>> import numpy as np, teachirl as ti
-        >>> from teachirl.demonstrations.demonstration import Demonstration
         >>> mdp = ti.worlds.chain(5, discount=0.5)
         >>> policy, rng = ti.Policy.uniform(mdp), np.random.default_rng(0)
-        >>> Demonstration.sample(mdp, policy, episodes=10_000, horizon=30, rng=rng)
+        >>> ti.Demonstration.sample(mdp, policy, episodes=10_000, horizon=30, rng=rng)
         Demonstration(5 features, 10000 episodes, error bound 0.0345 with confidence 0.95)
         """
         delta = _failure(confidence)
@@ -151,12 +176,23 @@ class Demonstration:
     ) -> Demonstration:
         """Feature expectations estimated from recorded episodes, taken to be independent.
 
+        Parameters
+        ----------
+        mdp : MDP
+        trajectories : Trajectories
+        confidence : float in (0, 1), the probability with which the radius holds
+
+        Returns
+        -------
+        Demonstration, with the bias and the radius of its error
+
+        Examples
+        --------
         >>> import teachirl as ti
-        >>> from teachirl.demonstrations.demonstration import Demonstration
-        >>> from teachirl.demonstrations.trajectories import Trajectories
         >>> mdp = ti.worlds.chain(5)
-        >>> seen = Trajectories.from_arrays(mdp, [[0, 1, 2], [3]], [[1, 1, 0], [0]], [False, False])
-        >>> Demonstration.from_trajectories(mdp, seen).expectations.round(3).tolist()
+        >>> states, actions = [[0, 1, 2], [3]], [[1, 1, 0], [0]]
+        >>> seen = ti.Trajectories.from_arrays(mdp, states, actions, [False, False])
+        >>> ti.Demonstration.from_trajectories(mdp, seen).expectations.round(3).tolist()
         [0.5, 0.45, 0.405, 0.5, 0.0]
         """
         delta = _failure(confidence)
@@ -205,12 +241,22 @@ class Demonstration:
 
 
 def as_demonstration(mdp: MDP, demonstration: Demonstration | Policy) -> Demonstration:
-    """`demonstration` itself, or the exact one of a policy: where one is asked for, both will do.
+    """A demonstration as it is, or the exact one of a policy: where one is asked for, both will do.
 
+    Parameters
+    ----------
+    mdp : MDP
+    demonstration : Demonstration or Policy
+
+    Returns
+    -------
+    Demonstration
+
+    Examples
+    --------
     >>> import teachirl as ti
-    >>> from teachirl.demonstrations.demonstration import as_demonstration
     >>> mdp = ti.worlds.chain(5)
-    >>> as_demonstration(mdp, ti.Policy.uniform(mdp))
+    >>> ti.as_demonstration(mdp, ti.Policy.uniform(mdp))
     Demonstration(5 features, exact)
     """
     if isinstance(demonstration, Policy):

@@ -54,7 +54,14 @@ PRIORS = 20  # times that the strength of the prior is estimated anew
 
 
 class InferStatus(enum.Enum):
-    """How an inference ended; the text says what to do about it."""
+    """How an inference ended; the text says what to do about it.
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> [status.name for status in ti.InferStatus]
+    ['CONVERGED', 'OUT_OF_STEPS', 'ROUNDING', 'UNIDENTIFIED']
+    """
 
     CONVERGED = "the likelihood is at its maximum"
     OUT_OF_STEPS = "stopped early; raise max_steps"
@@ -75,13 +82,24 @@ class InferredWeights:
     Attributes
     ----------
     weights : array [k] of length 1, orthogonal to `unidentified`; zeros if nothing is known
-    scale : ‖θ‖, the inverse temperature at which the expert follows them; 0 if nothing is known
+    scale : float, ‖θ‖, the inverse temperature at which the expert follows them; 0 if nothing is
+        known
     root : array [k, r]: scale · weights + root · z, z ~ N(0, I), are plausible θ
     unidentified : array [d, k], orthonormal directions that no episodes say anything about
-    log_likelihood : L(θ), of all steps together
-    steps : how many steps the episodes have
+    log_likelihood : float, L(θ), of all steps together
+    steps : int, how many steps the episodes have
     policy : Policy, the soft policy of θ: what the expert is taken to do
     status : InferStatus
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> mdp, rng = ti.worlds.chain(3), np.random.default_rng(0)
+    >>> right = ti.Policy.deterministic(mdp, [1, 1, 0])
+    >>> seen = ti.sample_trajectories(mdp, right, episodes=20, horizon=10, rng=rng)
+    >>> found = ti.infer_weights(mdp, seen)
+    >>> found.steps, found.sample(rng, 4).shape
+    (200, (4, 3))
     """
 
     weights: Floats
@@ -114,7 +132,17 @@ class InferredWeights:
         return frozen(np.sqrt(np.diagonal(self.covariance)))
 
     def sample(self, rng: np.random.Generator, n: int) -> Floats:
-        """n plausible weight vectors of length 1, array [n, k]."""
+        """Plausible weight vectors of length 1.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+        n : int, how many
+
+        Returns
+        -------
+        array [n, k]
+        """
         require(
             isinstance(rng, np.random.Generator),
             f"rng must be a numpy.random.Generator, got {type(rng).__name__}",
@@ -131,7 +159,7 @@ class InferredWeights:
 
     @property
     def summary(self) -> str:
-        """One sentence."""
+        """str, what is known of the weights, in one sentence."""
         if self.scale == 0.0:
             return "the episodes say nothing about the weights."
         off = math.sqrt(float(np.trace(self.covariance)))
@@ -158,21 +186,23 @@ def infer_weights(
     ----------
     mdp : MDP with the full features
     demonstrations : Trajectories, or a Demonstration that has them: independent episodes
-    choosiness : how much better than a random action an expert's may be expected to be, in nats
-        (at 10, a random action is taken e^10 times less often): a weak prior, for experts who
+    choosiness : float, how much better than a random action an expert's may be expected to be, in
+        nats (at 10, a random action is taken e^10 times less often): a weak prior, for experts who
         never err
-    tolerance : how far the estimate may be from the maximum, in standard errors
-    max_steps : stop after that many steps
+    tolerance : float, how far the estimate may be from the maximum, in standard errors
+    max_steps : int, stop after so many steps
+
+    Returns
+    -------
+    InferredWeights
 
     Examples
     --------
     >>> import numpy as np, teachirl as ti
-    >>> from teachirl.demonstrations.inferred_weights import infer_weights
-    >>> from teachirl.mdp.soft_planning import soft_policy
     >>> mdp, rng = ti.worlds.chain(5), np.random.default_rng(0)
-    >>> expert = soft_policy(mdp, [0, 0, 0, 0, 1]).policy
+    >>> expert = ti.soft_policy(mdp, [0, 0, 0, 0, 1]).policy
     >>> seen = ti.sample_trajectories(mdp, expert, episodes=500, horizon=20, rng=rng)
-    >>> found = infer_weights(mdp, seen)
+    >>> found = ti.infer_weights(mdp, seen)
     >>> found.status, len(found.unidentified)  # all cells, and cells of equal parity, count alike
     (CONVERGED, 2)
     >>> true = np.array([-1, 0, -1, 0, 2]) / np.sqrt(6)  # without those directions

@@ -14,19 +14,30 @@ from .trajectories import Trajectories, terminal_states
 def sample_trajectories(
     mdp: MDP, policy: Policy, *, episodes: int, horizon: int, rng: np.random.Generator
 ) -> Trajectories:
-    """Follow `policy` for a number of independent episodes.
+    """Follow a policy for a number of independent episodes.
 
     An episode terminates when a step leads into a terminal state (`terminal_states`), and is cut
     off after `horizon` steps otherwise. Even one that starts in a terminal state has a step. The
     same state of the generator gives the same episodes.
 
+    Parameters
+    ----------
+    mdp : MDP
+    policy : Policy
+    episodes : int, how many
+    horizon : int, the most steps of an episode
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Trajectories
+
     Examples
     --------
     >>> import numpy as np, teachirl as ti
-    >>> from teachirl.demonstrations.sampling import sample_trajectories
     >>> mdp = ti.worlds.chain(5)
     >>> rng = np.random.default_rng(0)
-    >>> sample_trajectories(mdp, ti.Policy.uniform(mdp), episodes=3, horizon=10, rng=rng)
+    >>> ti.sample_trajectories(mdp, ti.Policy.uniform(mdp), episodes=3, horizon=10, rng=rng)
     Trajectories(3 episodes, 30 steps, 0 terminated)
     """
     check_policy(mdp, policy)

@@ -35,6 +35,14 @@ class Trajectories:
     pairs : int array [n], the state-action pair of each step
     offsets : int array [m + 1], the steps of episode i are ``offsets[i]:offsets[i + 1]``
     terminated : bool array [m], True if the episode ended, False if it was cut off
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> mdp, rng = ti.worlds.chain(3), np.random.default_rng(0)
+    >>> right = ti.Policy.deterministic(mdp, [1, 1, 0])
+    >>> ti.sample_trajectories(mdp, right, episodes=2, horizon=3, rng=rng).offsets
+    array([0, 3, 6])
     """
 
     states: Ints
@@ -70,15 +78,18 @@ class Trajectories:
         Parameters
         ----------
         mdp : MDP in which they were recorded
-        states, actions : m int arrays, of the length of each episode
-        terminated : m bools, True where the episode ended and False where it was cut off
+        states, actions : sequences of m int arrays, of the length of each episode
+        terminated : bool array [m], True where the episode ended and False where it was cut off
+
+        Returns
+        -------
+        Trajectories
 
         Examples
         --------
         >>> import teachirl as ti
-        >>> from teachirl.demonstrations.trajectories import Trajectories
         >>> mdp = ti.worlds.chain(5)
-        >>> Trajectories.from_arrays(mdp, [[0, 1, 2], [3]], [[1, 1, 0], [0]], [False, False])
+        >>> ti.Trajectories.from_arrays(mdp, [[0, 1, 2], [3]], [[1, 1, 0], [0]], [False, False])
         Trajectories(2 episodes, 4 steps, 0 terminated)
         """
         ended = np.asarray(terminated)
@@ -120,6 +131,7 @@ class Trajectories:
 
     @property
     def n_steps(self) -> int:
+        """int, how many steps all episodes have together."""
         return len(self.pairs)
 
     @property

@@ -42,6 +42,15 @@ def read_trajectories(path: str | Path, mdp: MDP) -> Trajectories:
     States and actions are given by number or, where the MDP names them, by name; in CSV a name is
     tried first. Further fields and columns are ignored.
 
+    Parameters
+    ----------
+    path : str or Path
+    mdp : MDP in which the episodes were recorded
+
+    Returns
+    -------
+    Trajectories
+
     Examples
     --------
     >>> import pathlib, tempfile, teachirl as ti
@@ -59,7 +68,25 @@ def read_trajectories(path: str | Path, mdp: MDP) -> Trajectories:
 
 
 def write_trajectories(path: str | Path, trajectories: Trajectories, mdp: MDP) -> None:
-    """Write episodes as JSON lines or CSV, by the path's ending; an old file is replaced whole."""
+    """Write episodes as JSON lines or CSV, by the path's ending; an old file is replaced whole.
+
+    Parameters
+    ----------
+    path : str or Path
+    trajectories : Trajectories
+    mdp : MDP, whose names are written where it has some
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, teachirl as ti
+    >>> mdp = ti.worlds.chain(3)
+    >>> seen = ti.Trajectories.from_arrays(mdp, [[0, 1]], [[1, 1]], [False])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "episodes.csv"
+    ...     ti.write_trajectories(path, seen, mdp)
+    ...     path.read_text().splitlines()[1]
+    '0,0,cell 1,right,false'
+    """
     path = Path(path)
     as_csv = _is_csv(path)
     check_trajectories(mdp, trajectories)

@@ -1,14 +1,14 @@
-"""Can the demonstrated policy look optimal to her at all? The exact companion of Theorem 2.
+"""Can the demonstrated policy look optimal to the learner at all? The exact companion of Theorem 2.
 
-She can express the rewards ⟨Aᵀθ, φ⟩. With N the directions that cannot tell policies apart and B
-[r, k] an orthonormal basis of what her rows span without N, each of them is ⟨Bᵀβ, φ⟩ up to
-constants. Under it the demonstrated μ_T looks
+The learner can express the rewards ⟨Aᵀθ, φ⟩. With N the directions that cannot tell policies apart
+and B [r, k] an orthonormal basis of what the rows of A span without N, each of them is ⟨Bᵀβ, φ⟩ up
+to constants. Under it the demonstrated μ_T looks
 
     h(β) = max_{μ ∈ M} ⟨Bᵀβ, μ − μ_T⟩ ≥ 0
 
 worse than the best: one MDP solve. h is convex and positively homogeneous. Sought is the least of
 h(β)/‖β‖, rewards having length 1: the distance of Bμ_T from the boundary of BM. It is 0 if and only
-if the policy is optimal for a reward of hers that tells some policies apart.
+if the policy is optimal for a reward of the learner's that tells some policies apart.
 
 The ∞-norm sphere consists of 2r faces, which are boxes: β_i = ±1 and |β_j| ≤ 1. On a box
 lo ≤ β ≤ hi of them, (β − lo)(hi − β) ≥ 0 and √s ≤ (s/m + m)/2 for any m > 0 give
@@ -61,7 +61,7 @@ class LookStatus(enum.Enum):
 
     CLOSE = "the bounds are as close as asked"
     OUT_OF_SOLVES = "stopped early with valid bounds; raise max_solves"
-    VACUOUS = "no reward that she can express tells policies apart; teach her a feature"
+    VACUOUS = "no reward that the learner can express tells policies apart; teach a feature"
 
     def __repr__(self) -> str:
         return self.name
@@ -72,18 +72,27 @@ class LookStatus(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """How far from optimal a demonstrated policy looks to her at best.
+    """How far from optimal a demonstrated policy looks to the learner at best.
 
     Attributes
     ----------
     weights : array [ℓ], θ of the reward ⟨θ, Aφ⟩ that favours the policy most; the part of Aᵀθ that
         can tell policies apart has length 1. Zeros if there is none
-    lower : under every such reward of length 1 the policy looks at least this far from optimal
-    upper : under the reward of `weights` it looks at most this far from optimal
-    share : `upper` as a fraction of that reward's range over all policies, at most
-    solves : MDPs solved
+    lower : float, under every such reward of length 1 the policy looks at least this far from
+        optimal
+    upper : float, under the reward of `weights` it looks at most this far from optimal
+    share : float, `upper` as a fraction of that reward's range over all policies, at most
+    solves : int, how many MDPs were solved
     status : LookStatus
-    sentence : what that says, in one sentence
+    sentence : str, what that says, in one sentence
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(3)
+    >>> look = ti.best_look(mdp, ti.Worldview.select(mdp, []), ti.Policy.uniform(mdp))
+    >>> look.vacuous
+    True
     """
 
     weights: Floats
@@ -96,7 +105,7 @@ class Look:
 
     @property
     def vacuous(self) -> bool:
-        """Whether no reward of hers tells policies apart."""
+        """bool, whether no reward that the learner can express tells policies apart."""
         return self.status is LookStatus.VACUOUS
 
     def __str__(self) -> str:
@@ -112,26 +121,31 @@ def best_look(
     max_solves: int = 500,
     indistinct: Indistinct | None = None,
 ) -> Look:
-    """How far from optimal the policy looks under the reward of hers that favours it most.
+    """How far from optimal a policy looks under the reward of the learner's that favours it most.
 
     Parameters
     ----------
-    demonstration : what she is shown, or the policy that she is shown
-    tolerance : how far apart the bounds may be, as a fraction of the range of returns; a hundredth
-        of the upper bound is close enough in any case
-    max_solves : stop after that many MDP solves, four at least, or four times as many linear
+    mdp : MDP
+    view : Worldview
+    demonstration : Demonstration or Policy that the learner is shown
+    tolerance : float, how far apart the bounds may be, as a fraction of the range of returns; a
+        hundredth of the upper bound is close enough in any case
+    max_solves : int, stop after so many MDP solves, four at least, or four times as many linear
         programs; the bounds are valid all the same
-    indistinct : `indistinct_directions(mdp)`, if they are known already
+    indistinct : Indistinct, `indistinct_directions(mdp)`, if it is known already
+
+    Returns
+    -------
+    Look
 
     Examples
     --------
     >>> import numpy as np, teachirl as ti
-    >>> from teachirl.guarantees.apparent_optimality import best_look
     >>> mdp = ti.worlds.chain(5)
     >>> expert = ti.optimal_policy(mdp, [-2, -1, 0, 1, 2]).policy
-    >>> print(best_look(mdp, ti.Worldview(np.eye(5)), expert).lower)
+    >>> print(ti.best_look(mdp, ti.Worldview(np.eye(5)), expert).lower)
     0.0
-    >>> look = best_look(mdp, ti.Worldview.select(mdp, ["cell 3"]), expert)
+    >>> look = ti.best_look(mdp, ti.Worldview.select(mdp, ["cell 3"]), expert)
     >>> print(f"{look.weights[0]:.4f}", f"{look.lower:.4f} … {look.upper:.4f}")
     -1.2247 0.4189 … 0.4189
     """
@@ -144,7 +158,7 @@ def best_look(
     never = indistinct_directions(mdp) if indistinct is None else indistinct
     basis = view.without(never.basis).basis
     if len(basis) == 0:
-        sentence = "Nothing that she sees tells policies apart: to her all look alike."
+        sentence = "Nothing that the learner sees tells policies apart: all look alike."
         zeros = frozen(np.zeros(view.n_rows))
         return Look(zeros, 0.0, 0.0, 0.0, 0, LookStatus.VACUOUS, sentence)
     search = _Search(mdp, basis, shown, _unseen(mdp, view, basis, never))
@@ -154,8 +168,8 @@ def best_look(
     upper, share = _suboptimality(mdp, view, never, shown, weights)
     lower = min(search.lower(), upper)
     sentence = (
-        f"There is a reward in her features under which the demonstrated policy is within "
-        f"{upper:.4g} of optimal, {share:.1%} of that reward's range"
+        "There is a reward in the learner's features under which the demonstrated policy is "
+        f"within {upper:.4g} of optimal, {share:.1%} of that reward's range"
     )
     if lower > 0.0:
         sentence += f"; under none that tells policies apart as much is it closer than {lower:.4g}"
@@ -169,7 +183,8 @@ def share_of(off: float, high: Plan, low: Plan) -> float:
 
 
 class _Unseen(NamedTuple):
-    """By how much a reward of hers, of length 1 in the basis, may differ from what the basis says.
+    """By how much a reward of the learner's, of length 1 in the basis, may differ from what the
+    basis says.
 
     difference : in what it makes of two policies
     length : in its length, relatively
@@ -180,7 +195,8 @@ class _Unseen(NamedTuple):
 
 
 def _unseen(mdp: MDP, view: Worldview, basis: Floats, never: Indistinct) -> _Unseen:
-    """What the basis leaves of her rows: the part that tells no policies apart, and rounding.
+    """What the basis leaves of the view's rows: the part that tells no policies apart, and
+    rounding.
 
     Rounding counts entry by entry, as features may be in very different units.
     """
@@ -243,7 +259,7 @@ class _Search:
         # ⟨Bᵀβ, error of μ⟩ ≤ ‖β‖ ‖B · error‖, for a cut's μ and for the demonstrated one.
         errors = [expectation_error(mdp, row) for row in basis]
         self.doubt = 2.0 * float(np.linalg.norm(errors)) + shown.error + unseen.difference
-        # The width of M in one direction of hers, which is positive: what returns differ by.
+        # The width of M in one direction of the view, which is positive: what returns differ by.
         rank = len(basis)
         self.scale = self.evaluate(np.eye(rank)[0]) + self.evaluate(-np.eye(rank)[0])
         self.heap: list[tuple[float, int, Box]] = []

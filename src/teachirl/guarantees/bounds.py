@@ -26,14 +26,21 @@ from ..mdp.policy import Policy
 from ..precision import EPS, down, length_at_most, sum_error, up
 from ..views.worldview import Worldview, check_worldview
 
-# A witness matches if what it misses is within this share of what she can see of a policy.
+# A witness matches if what it misses is within this share of what the learner can see of a policy.
 MATCHED = 1e-9
 # A product of three sizes, and its square, must neither vanish nor overflow.
 SMALLEST, LARGEST = 1e-45, 1e45
 
 
 class WorstCaseStatus(enum.Enum):
-    """How the search for the worst case ended; the text says what to do about it."""
+    """How the search for the worst case ended; the text says what to do about it.
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> [status.name for status in ti.WorstCaseStatus]
+    ['OPTIMAL', 'INFEASIBLE', 'INACCURATE', 'OUT_OF_BUDGET', 'INTERRUPTED']
+    """
 
     OPTIMAL = "the bounds are as close as asked"
     INFEASIBLE = "no policy matches the demonstration this closely; raise mismatch"
@@ -80,12 +87,21 @@ class WorstCaseBounds:
         is what the witness earns, rounding added; of a best case it is the other way round. If no
         policy matches, both are ∞ (of a best case −∞), as the extreme of nothing is
     theta : array [ℓ], what proves the bound by (★), or that no policy matches
-    witness : a policy that matches and earns that; if none matches, one that misses by least; None
-        if none was found in time
+    witness : Policy that matches and earns that; if none matches, one that misses by least; None if
+        none was found in time
     occupancy : array [P], of the witness
-    matched : ‖A(μ(witness) − μ_T)‖, recomputed; ∞ without a witness
-    solves : how many MDPs were solved
+    matched : float, ‖A(μ(witness) − μ_T)‖, recomputed; ∞ without a witness
+    solves : int, how many MDPs were solved
     status : WorstCaseStatus
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp, weights = ti.worlds.chain(3), [0, 0, 1]
+    >>> best = ti.optimal_policy(mdp, weights).policy
+    >>> found = ti.worst_case(mdp, ti.Worldview.select(mdp, []), weights, best)
+    >>> print(f"{found.lower:.2f} {found.upper:.2f}", found.witness.actions, found.status.name)
+    0.33 0.33 [1 0 0] OPTIMAL
     """
 
     lower: float
@@ -193,5 +209,6 @@ def combination_error(
 
 
 def matching_room(mdp: MDP) -> float:
-    """What a witness may miss, as a share of what she can see of a policy: rounding only."""
+    """What a witness may miss, as a share of what the learner can see of a policy: rounding
+    only."""
     return max(MATCHED, 64.0 * EPS / (1.0 - mdp.discount))

@@ -1,4 +1,4 @@
-"""How bad can the learner be, whatever her algorithm? Bounds on R(T) − R(L), from loose to exact.
+"""How bad can a learner be, by whatever algorithm? Bounds on R(T) − R(L), from loose to exact.
 
 Let ‖A(μ_T − μ_L)‖ ≤ ε. For any θ ∈ R^ℓ, with q = w − Aᵀθ,
 
@@ -6,15 +6,15 @@ Let ‖A(μ_T − μ_L)‖ ≤ ε. For any θ ∈ R^ℓ, with q = w − Aᵀθ,
 
 - Theorem 1 of the paper: ‖w‖(ρ · diam M + ε/σ(A)), with the teaching risk ρ.
 - Width: (★) at θ = (Aᵀ)⁺w, where q is w's projection on ker A. Never looser than Theorem 1.
-- Exact: the least that (★) can be. A policy that looks right to her and is that bad exists.
+- Exact: the least that (★) can be. A policy that looks right to the learner and is that bad exists.
 
 The first two hold as well with AP and Pw in the place of A and w, P removing the directions that
 cannot tell policies apart; the better of the two is given. A sampled demonstration says μ̂ with
-‖μ̂ − μ_T‖ ≤ e; she matches μ̂, so that ε grows by ‖A‖e, and what is certified holds with the
-demonstration's confidence.
+‖μ̂ − μ_T‖ ≤ e; the learner matches μ̂, so that ε grows by ‖A‖e, and what is certified holds with
+the demonstration's confidence.
 
-Theorem 2 of the paper asks the other way round: can the expert's behaviour look optimal to her
-(`theorem_2`)? The exact answer is `best_look`.
+Theorem 2 of the paper asks the other way round: can the expert's behaviour look optimal to the
+learner (`theorem_2`)? The exact answer is `best_look`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from .bounds import (
 from .theorem_2 import LooksOptimal, looks_optimal
 from .worst_case import METHODS, Diameter, Method, diameter, worst_case
 
-# MDP solves for the best look, which is no bound on what she earns.
+# MDP solves for the best look, which is no bound on what a learner earns.
 LOOKS = 50
 
 
@@ -58,12 +58,21 @@ class Bound:
 
     Attributes
     ----------
-    name : which certificate it is
-    gap : R(T) − R(L) is at most this, in units of reward; ∞ if it says nothing
-    least : R(L) is at least this; −∞ if it says nothing
-    terms : what it is made of, by name
-    assumes : what it takes for granted
-    sentence : what it says, in one sentence
+    name : str, which certificate it is
+    gap : float, R(T) − R(L) is at most this, in units of reward; ∞ if it says nothing
+    least : float, R(L) is at least this; −∞ if it says nothing
+    terms : dict of float, what it is made of, by name
+    assumes : str, what it takes for granted
+    sentence : str, what it says, in one sentence
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp, weights = ti.worlds.chain(3), [0, 0, 1]
+    >>> best = ti.optimal_policy(mdp, weights).policy
+    >>> bound = ti.certify(mdp, ti.Worldview.select(mdp, []), weights, best).width
+    >>> print(bound.name, round(bound.gap, 3))
+    width 4.421
     """
 
     name: str
@@ -79,19 +88,29 @@ class Bound:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What is proved of every learner who matches the demonstration in her view.
+    """What is proved of every learner who matches the demonstration in its view.
 
     Attributes
     ----------
     theorem_1, width, exact : Bound on R(T) − R(L); None for what was not needed to reach the target
-    theorem_2 : LooksOptimal, and the exact answer to its question, `look`: Look; None likewise
-    worst : the exact worst case with its witness; None where `exact` is
-    least_reward : R(L) is at least this
-    guaranteed : relative performance that the best of the bounds proves, in [0, 1]; 0 if no policy
-        matches the demonstration, as then all bounds speak of nobody
-    against_expert : R(T) − R(L) is at most this
-    mismatch : ε, sampling error included
-    confidence : with which all of it holds
+    theorem_2 : LooksOptimal; None likewise
+    look : Look, the exact answer to the question of Theorem 2; None likewise
+    worst : WorstCaseBounds, the exact worst case with its witness; None where `exact` is
+    least_reward : float, R(L) is at least this
+    guaranteed : float, relative performance that the best of the bounds proves, in [0, 1]; 0 if no
+        policy matches the demonstration, as then all bounds speak of nobody
+    against_expert : float, R(T) − R(L) is at most this
+    mismatch : float, ε, sampling error included
+    confidence : float, with which all of it holds
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp, weights = ti.worlds.chain(5), [-2, -1, 0, 1, 2]
+    >>> best = ti.optimal_policy(mdp, weights).policy
+    >>> found = ti.certify(mdp, ti.Worldview.select(mdp, ["cell 1", "cell 5"]), weights, best)
+    >>> found.guaranteed > 1 - 1e-9, found.matchable, found.confidence
+    (True, True, 1.0)
     """
 
     theorem_1: Bound | None
@@ -142,14 +161,22 @@ def certify(
 
     Parameters
     ----------
+    mdp : MDP
+    view : Worldview
     weights : array [k]
-    demonstration : what she is shown, or the policy that she is shown
-    mismatch : how far ‖A(μ_L − μ)‖ may be from 0, μ being what the demonstration says; in the units
-        of her rows
-    target : stop as soon as this relative performance is proved. If it is not certain that a policy
-        matches the demonstration, the exact worst case is computed all the same, to know
-    method, tolerance, max_seconds : for the exact worst case, see `worst_case`
+    demonstration : Demonstration or Policy that the learner is shown
+    mismatch : float, how far ‖A(μ_L − μ)‖ may be from 0, μ being what the demonstration says; in
+        the units of the view's rows
+    target : float, stop as soon as this relative performance is proved. If it is not certain that a
+        policy matches the demonstration, the exact worst case is computed all the same, to know
+    method, tolerance, max_seconds : str, float, float, for the exact worst case, see `worst_case`
     size, indistinct : `diameter(mdp)` and `indistinct_directions(mdp)`, if they are known already
+    size : Diameter, `diameter(mdp)`, if it is known already
+    indistinct : Indistinct, `indistinct_directions(mdp)`, if it is known already
+
+    Returns
+    -------
+    Certificate
 
     Examples
     --------
@@ -234,11 +261,11 @@ class _Case:
         doubt = float(np.linalg.norm(w)) * self.error * ROUNDED_UP + expectation_error(mdp, w)
         self.expert_least = max(down(reward - doubt), self.worst.lower)
         self.expert_most = min(up(reward + doubt), self.best.upper)
-        self.assumes = f"she matches what is shown up to {mismatch:.3g} in her view"
+        self.assumes = f"the learner matches what is shown up to {mismatch:.3g} in its view"
         if self.error > 0.0:
             self.assumes += (
-                f", and the episodes are independent ones of the expert, within {self.error:.3g} "
-                f"of his feature expectations (confidence {shown.confidence:g})"
+                f", and the episodes are independent, within {self.error:.3g} "
+                f"of the expert's feature expectations (confidence {shown.confidence:g})"
             )
 
     def performance(self, least: float) -> float:
@@ -254,11 +281,11 @@ def _width(case: _Case, view: Worldview, w: Floats) -> Bound:
     least, gap, hidden = _star(case, theta)
     blur = float(np.linalg.norm(theta)) * case.epsilon * ROUNDED_UP
     sentence = (
-        f"In the part of the reward that she cannot see, no policy is further below the expert "
-        f"than {hidden:.4g}"
+        "In the part of the reward that the learner cannot see, no policy is further below the "
+        f"expert than {hidden:.4g}"
     )
     if blur > 0.0:
-        sentence += f", and in the part that she sees a mismatch of {case.epsilon:.3g} may cost "
+        sentence += f", and in the part that is seen a mismatch of {case.epsilon:.3g} may cost "
         sentence += f"another {blur:.4g}"
     return Bound(
         "width",
@@ -308,7 +335,7 @@ def _both(case: _Case, width: Bound, size: Diameter, never: Indistinct) -> tuple
             sigma, length = seen.sigma, float(np.linalg.norm(distinct))
             of = "what policies can change of the reward"
     sentence = (
-        f"The direction of {of} is at a cosine of {risk:.2f} to what she cannot see, and policies "
+        f"The direction of {of} is at a cosine of {risk:.2f} to what is not seen, and policies "
         f"can be {size.upper:.3g} apart: that may cost {hidden:.4g}"
     )
     if blur > 0.0:
@@ -341,7 +368,7 @@ def _theorem_1(
     risk = teaching_risk(view, w)
     length = float(np.linalg.norm(w)) * ROUNDED_UP
     sigma = view.sigma_at_least
-    if sigma == 0.0:  # her rows are so nearly dependent that rounding hides what they say
+    if sigma == 0.0:  # the rows are so nearly dependent that rounding hides what they say
         return math.inf, math.inf, risk
     stray, blur = view.neglected * largest / sigma, epsilon / sigma
     return length * ((risk + 1e-9) * largest + stray), length * blur, risk
@@ -358,9 +385,9 @@ def _exact(case: _Case, found: WorstCaseBounds, looser: Bound) -> Bound:
     gap = min(up(case.expert_most - found.lower), looser.gap)
     if case.error > 0.0:
         gap = min(gap, _star(case, found.theta)[1])
-    sentence = f"No policy that looks right to her earns less than {found.lower:.4g}"
+    sentence = f"No policy that looks right to the learner earns less than {found.lower:.4g}"
     if math.isfinite(found.upper):
-        sentence = f"There is a policy that looks right to her and earns {found.upper:.4g}; none "
-        sentence += f"that looks right earns less than {found.lower:.4g}"
+        sentence = f"There is a policy that looks right to the learner and earns {found.upper:.4g}"
+        sentence += f"; none that looks right earns less than {found.lower:.4g}"
     least = max(found.lower, looser.least)
     return Bound("exact", max(gap, 0.0), least, terms, case.assumes, sentence + ".")

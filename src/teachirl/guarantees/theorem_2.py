@@ -1,4 +1,4 @@
-"""Theorem 2 of the paper: can the expert's behaviour look optimal to her?
+"""Theorem 2 of the paper: can the expert's behaviour look optimal to the learner?
 
 For w_L proportional to ((A)⁺)ᵀw, an optimal policy looks suboptimal by at most
 
@@ -25,23 +25,34 @@ from ..views.worldview import Worldview
 from .apparent_optimality import share_of
 from .bounds import Terms, combination_error
 
-# A reward of which she sees less than this share is hidden from her: what she sees is rounding.
+# A reward of which less than this share is seen is hidden: what is seen is rounding.
 HIDDEN = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
 class LooksOptimal:
-    """Theorem 2: a reward in her features under which the demonstrated policy looks nearly best.
+    """Theorem 2: a reward in the learner's features under which the demonstrated policy looks
+    nearly best.
 
     Attributes
     ----------
-    weights : array [ℓ], w_L of length 1; zeros if the reward has no part that she can see
-    bound : how far from optimal the theorem lets an optimal policy look; ∞ if ρ = 1
-    suboptimality : how far the demonstrated policy is from optimal under that reward, at most
-    share : the same as a fraction of that reward's range over all policies, at most
-    terms : what the bound is made of, by name
-    assumes : what the bound takes for granted
-    sentence : what that says, in one sentence
+    weights : array [ℓ], w_L of length 1; zeros if the learner can see no part of the reward
+    bound : float, how far from optimal the theorem lets an optimal policy look; ∞ if ρ = 1
+    suboptimality : float, how far the demonstrated policy is from optimal under that reward, at
+        most
+    share : float, the same as a fraction of that reward's range over all policies, at most
+    terms : dict of float, what the bound is made of, by name
+    assumes : str, what the bound takes for granted
+    sentence : str, what that says, in one sentence
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp, weights = ti.worlds.chain(3), [0, 0, 1]
+    >>> best = ti.optimal_policy(mdp, weights).policy
+    >>> found = ti.certify(mdp, ti.Worldview.select(mdp, [2]), weights, best)
+    >>> found.theorem_2.weights, found.theorem_2.suboptimality < 1e-9
+    (array([1.]), True)
     """
 
     weights: Floats
@@ -67,7 +78,7 @@ def looks_optimal(
     terms = Terms(risk=risk, visible=visible, diameter=diameter, norm=view.norm)
     assumes = "the bound: that the demonstrated policy is optimal; the rest: nothing"
     if visible <= HIDDEN:
-        sentence = "Nothing of the reward is visible to her: no reward of hers resembles it."
+        sentence = "The learner sees nothing of the reward, and can express none that resembles it."
         zeros = frozen(np.zeros(view.n_rows))
         return LooksOptimal(zeros, math.inf, math.inf, 1.0, terms, assumes, sentence)
     weights = view.multipliers(view.basis @ w)
@@ -82,9 +93,9 @@ def looks_optimal(
     bound = up(diameter * apart * ROUNDED_UP + rounding + (high.upper - high.lower))
     share = share_of(off, high, low)
     sentence = (
-        f"Under the reward of hers that resembles the true one most, the demonstrated policy looks "
-        f"at most {off:.4g} worse than the best, {share:.1%} of that reward's range; Theorem 2 "
-        f"allows an optimal policy {bound:.4g}."
+        "Under the reward of the learner's that resembles the true one most, the demonstrated "
+        f"policy looks at most {off:.4g} worse than the best, {share:.1%} of that reward's range; "
+        f"Theorem 2 allows an optimal policy {bound:.4g}."
     )
     return LooksOptimal(frozen(weights), bound, off, share, terms, assumes, sentence)
 

@@ -58,16 +58,18 @@ def worst_case(
     tolerance: float = 1e-6,
     max_seconds: float = math.inf,
 ) -> WorstCaseBounds:
-    """The least reward of all policies that match the demonstration in her view.
+    """The least reward of all policies that match the demonstration in the learner's view.
 
     Parameters
     ----------
+    mdp : MDP
+    view : Worldview
     weights : array [k]
-    demonstration : what she is shown, or the policy that she is shown
-    mismatch : ε, how far ‖A(μ − μ_T)‖ may be from 0, μ_T being what the demonstration says
-    method : ``"bundle"``, or the programs ``"direct"``, ``"lifted"``, ``"cone"``; chosen by default
-    tolerance : how far apart the bounds may be, as a fraction of max R − min R
-    max_seconds : how long to search; out of time, it returns what it has proved
+    demonstration : Demonstration or Policy that the learner is shown
+    mismatch : float, ε, how far ‖A(μ − μ_T)‖ may be from 0, μ_T being what the demonstration says
+    method : "bundle", or the programs "direct", "lifted", "cone"; "auto" chooses
+    tolerance : float, how far apart the bounds may be, as a fraction of max R − min R
+    max_seconds : float, how long to search; out of time, it returns what it has proved
 
     Returns
     -------
@@ -81,8 +83,8 @@ def worst_case(
     >>> weights = [-2, -1, 0, 1, 2]
     >>> best = ti.optimal_policy(mdp, weights)
     >>> worst = ti.worst_case(mdp, view, weights, best.policy)
-    >>> print(f"{best.value:.4f}; she may do as badly as {worst.lower:.4f}")
-    12.4086; she may do as badly as -12.4086
+    >>> print(f"{best.value:.4f}; a match may earn {worst.lower:.4f}")
+    12.4086; a match may earn -12.4086
     >>> worst.witness.actions  # left, left, and for ever between the first two cells
     array([1, 0, 0, 0, 0])
     """
@@ -104,7 +106,26 @@ def best_case(
 ) -> WorstCaseBounds:
     """The most that a policy earns which matches the demonstration: as `worst_case`, with luck.
 
-    ``upper`` is proved, ``lower`` is reached by ``witness``.
+    Parameters
+    ----------
+    mdp : MDP
+    view : Worldview
+    weights : array [k]
+    demonstration : Demonstration or Policy that the learner is shown
+    mismatch, method, tolerance, max_seconds : float, str, float, float, as for `worst_case`
+
+    Returns
+    -------
+    WorstCaseBounds, with ``upper`` proved and ``lower`` reached by ``witness``
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp, weights = ti.worlds.chain(5), [-2, -1, 0, 1, 2]
+    >>> view = ti.Worldview.select(mdp, ["cell 3"])
+    >>> worst = ti.worst_policy(mdp, weights).policy
+    >>> print(f"{ti.best_case(mdp, view, weights, worst).upper:.4f}")
+    12.4086
     """
     shown = as_demonstration(mdp, demonstration)
     limits = _Limits(method, tolerance, max_seconds)
@@ -190,7 +211,14 @@ class Diameter:
     Attributes
     ----------
     lower, upper : floats; `lower` is the distance of the witnesses, `upper` is proved
-    witnesses : two policies that far apart
+    witnesses : tuple of two Policy that far apart
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> size = ti.diameter(ti.worlds.chain(3))
+    >>> size.lower <= size.upper, len(size.witnesses)
+    (True, 2)
     """
 
     lower: float
@@ -205,6 +233,17 @@ def diameter(mdp: MDP, *, starts: int = 8) -> Diameter:
     two policies that are farthest apart in a direction, and their difference as the next direction,
     from `starts` directions. From above: boxes around M, and the diameter of the features.
 
+    Parameters
+    ----------
+    mdp : MDP
+    starts : int, how many directions to start from
+
+    Returns
+    -------
+    Diameter
+
+    Examples
+    --------
     >>> import teachirl as ti
     >>> size = ti.diameter(ti.worlds.chain(5))
     >>> print(f"between {size.lower:.4f} and {size.upper:.4f}")

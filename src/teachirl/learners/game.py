@@ -2,9 +2,9 @@
 
     min over μ ∈ AM of  loss(μ),   loss(μ) = max over w ∈ W of ⟨w, b − μ⟩,
 
-with W the simplex over her features and their negatives, or over the features alone. For any w and
-U ≥ max over AM of ⟨w, μ⟩, loss(μ) ≥ (⟨w, b⟩ − U)/‖w‖₁ and ‖μ − b‖ ≥ (⟨w, b⟩ − U)/‖w‖. All of it is
-in even units (`learner`), as the originals have features of range 1.
+with W the simplex over the learner's features and their negatives, or over the features alone. For
+any w and U ≥ max over AM of ⟨w, μ⟩, loss(μ) ≥ (⟨w, b⟩ − U)/‖w‖₁ and ‖μ − b‖ ≥ (⟨w, b⟩ − U)/‖w‖. All
+of it is in even units (`learner`), as the originals have features of range 1.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Game:
         self.goal = tolerance * task.scale
 
     def settled(self) -> Learned | None:
-        """What she has learned if the start is an answer already, else None."""
+        """What is learned if the start is an answer already, else None."""
         task, nearest = self.task, 0.0
         miss = task.miss(task.first)
-        if task.scale == 0.0:  # all policies look the same to her
+        if task.scale == 0.0:  # all policies look the same
             status = LearnStatus.NEAREST if miss else LearnStatus.MATCHED
             nearest = proved(task.given, task.given.target, 0.0)
         elif miss <= self.goal and not self.nonnegative:
@@ -52,7 +52,7 @@ class Game:
         return float((short if self.nonnegative else np.abs(short)).max())
 
     def weights(self, logarithms: Floats) -> Floats:
-        """The weights on her features [ℓ], of which those in play have these logarithms.
+        """The weights on the features [ℓ], of which those in play have these logarithms.
 
         The negative of a feature has its logarithm negated.
         """
@@ -84,13 +84,14 @@ class Game:
         return sum_error(terms + len(b) + 6, reach)
 
     def proved(self, weights: Floats, upper: float, terms: int = 1) -> float:
-        """The least mismatch that a policy can have in her features as given."""
+        """The least mismatch that a policy can have in the features as given."""
         return proved(self.task, weights, upper + self.slack(terms)) if weights.any() else 0.0
 
     def status(self, mu: Floats, miss: float, least: float, nearest: float) -> LearnStatus | None:
         """How it ended if the answer is good enough, else None.
 
-        μ is hers in the game, miss the distance of what she returns, least and nearest are proved.
+        μ is the learner's in the game, miss the distance of what is returned, least and nearest are
+        proved.
         """
         # A target that is just out of reach may still be matched within the tolerance.
         enough = self.goal if self.nonnegative else min(self.goal, least)

@@ -5,16 +5,16 @@ Whoever matches a target b in the features Aφ may have any policy with ‖Aμ �
 fear, and the luck there is. No learner can do this, as none knows the reward; hence neither is a
 `Learner`, but something that becomes one once it is told.
 
-Told r = ⟨w, φ⟩, she needs neither φ nor A: she looks at an MDP with ℓ + 1 features,
+Told r = ⟨w, φ⟩, such a learner needs neither φ nor A: it looks at an MDP with ℓ + 1 features,
 
-    ψ = (Aφ_i/u_i, (r − m)/v),   u_i her even units (`learner`),   |r − m| ≤ v.
+    ψ = (Aφ_i/u_i, (r − m)/v),   u_i the even units (`learner`),   |r − m| ≤ v.
 
 The worldview on ψ is B = (diag u, 0), so that Bψ = Aφ; or (I, 0) if ε = 0, when units do not
 matter. The weights are (0, …, 0, 1): the worst case of `guarantees`, and so exact. What is
 demonstrated of the last feature does not matter, as B does not see it.
 
 If no policy is within ε of b, all nearest ones have the same Aμ, the projection of b on the convex
-set AM in even units. They are those that match it exactly, and among them she chooses.
+set AM in even units. They are those that match it exactly, and the choice is among them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,17 @@ class _Extreme:
         )
 
     def informed(self, mdp: MDP, weights: ArrayLike) -> Learner:
-        """The learner who knows that the reward is ⟨weights, φ⟩, with the features of `mdp`."""
+        """The learner who knows the reward.
+
+        Parameters
+        ----------
+        mdp : MDP with the true features
+        weights : array [k], of the reward ⟨weights, φ⟩
+
+        Returns
+        -------
+        Learner
+        """
         check_is_mdp(mdp)
         w = mdp.checked_weights(weights)
         require(w.ndim == 1, f"weights must have shape ({mdp.n_features},), got {w.shape}")
@@ -80,32 +90,32 @@ class _Extreme:
 
 
 class Adversarial(_Extreme):
-    """Among all policies that match in her view, one that is worst for the teacher.
+    """Among all policies that match in the learner's view, one that is worst for the teacher.
+
+    ``informed(mdp, weights)`` makes a learner of it, whose ``weights`` are the θ [ℓ] which proves
+    that none is worse: how the worst case would change with the target. It ends
+
+    - ``MATCHED`` if, up to the tolerance, none that is within ε of the target is worse;
+    - ``NEAREST`` if no policy is within ε of the target; its policy is then the worst of those that
+      are nearest, and ``nearest`` says what was proved of their mismatch;
+    - ``ROUNDING`` if one may be worse, or nearer, and the search had nothing left to gain;
+    - ``OUT_OF_STEPS`` if so because the search stopped early; ask for a larger tolerance.
 
     Parameters
     ----------
-    mismatch : ε, how far she may be from the target, in her features as given; 0 to match it up to
-        rounding
-    tolerance : how near the worst there is her policy must be, as a fraction of max R − min R; and,
-        if none matches, her distance the least there is, of it or of max‖Aφ‖/(1 − γ), in even units
-
-    ``informed(mdp, weights)`` makes her a learner. Her ``weights`` are the θ [ℓ] which proves that
-    none is worse: how the worst case would change with the target. She ends
-
-    - ``MATCHED`` if, up to the tolerance, none that is within ε of the target is worse;
-    - ``NEAREST`` if no policy is within ε of the target. She is then the worst of those that are
-      nearest, and ``nearest`` says what was proved of their mismatch;
-    - ``ROUNDING`` if one may be worse, or nearer, and the search had nothing left to gain;
-    - ``OUT_OF_STEPS`` if so because the search stopped early; ask for a larger tolerance.
+    mismatch : float, ε, how far the policy may be from the target, in the features as given; 0 to
+        match it up to rounding
+    tolerance : float, how near the worst there is the policy must be, as a fraction of max R − min
+        R; and, if none matches, its distance the least there is, of it or of max‖Aφ‖/(1 − γ), in
+        even units
 
     Examples
     --------
     >>> import teachirl as ti
-    >>> from teachirl.learners.informed import Adversarial
     >>> mdp, w = ti.worlds.chain(5), [-2, -1, 0, 1, 2]
     >>> seen = ti.Worldview.select(mdp, ["cell 3"]).observe(mdp)
     >>> shown = ti.feature_expectations(seen, ti.optimal_policy(mdp, w).policy)
-    >>> learned = Adversarial().informed(mdp, w).learn(seen, shown)
+    >>> learned = ti.learners.Adversarial().informed(mdp, w).learn(seen, shown)
     >>> print(f"{w @ ti.feature_expectations(mdp, learned.policy):.4f}, {learned.status!r}")
     -12.4086, MATCHED
     """
@@ -114,17 +124,20 @@ class Adversarial(_Extreme):
 
 
 class Benevolent(_Extreme):
-    """Among all policies that match in her view, one that is best for the teacher.
+    """Among all policies that match in the learner's view, one that is best for the teacher.
 
     All is as with `Adversarial`, with best for worst and better for worse.
+
+    Parameters
+    ----------
+    mismatch, tolerance : floats, as for `Adversarial`
 
     Examples
     --------
     >>> import teachirl as ti
-    >>> from teachirl.learners.informed import Benevolent
     >>> mdp, w = ti.worlds.chain(5), [-2, -1, 0, 1, 2]
-    >>> seen = ti.Worldview.select(mdp, []).observe(mdp)  # she sees nothing, and is lucky
-    >>> learned = Benevolent().informed(mdp, w).learn(seen, [])
+    >>> seen = ti.Worldview.select(mdp, []).observe(mdp)  # blind, and lucky
+    >>> learned = ti.learners.Benevolent().informed(mdp, w).learn(seen, [])
     >>> print(f"{w @ ti.feature_expectations(mdp, learned.policy):.4f}, {learned.status!r}")
     12.4086, MATCHED
     """
@@ -144,7 +157,7 @@ class _Told:
 
     @property
     def matches(self) -> bool:
-        """Whether she is as near as she can be; she need not be where a mismatch is allowed."""
+        """Whether it is as near as it can be; it need not be where a mismatch is allowed."""
         return self.mismatch == 0.0
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
@@ -181,7 +194,7 @@ class _Told:
         return task.report(policy, weights, solves, [mismatch], status, nearest)
 
     def _world(self, seen: MDP) -> tuple[MDP, float]:
-        """The MDP with the features ψ, given hers in even units, and v."""
+        """The MDP with the features ψ, given the seen ones in even units, and v."""
         mine, hers = self.dynamics, seen.dynamics
         require(
             np.array_equal(mine.offsets, hers.offsets)

@@ -1,15 +1,15 @@
-"""What a learner is: she sees Aφ and a target in it, and finds a policy that matches the target.
+"""What a learner is: it sees Aφ and a target in it, and finds a policy that matches the target.
 
-She gets an MDP whose features are hers, `worldview.observe(mdp)`, and what was demonstrated as she
-sees it, b = Aμ_T. What she does is her own business; what she returns is one `Learned`. Neither the
-true features nor the reward nor A reach her. The two that are told the reward, to show how bad and
-how good a match can be, are no `Learner` but `Informed`: something that becomes one.
+A learner gets an MDP with the features Aφ, `worldview.observe(mdp)`, and what was demonstrated in
+them, b = Aμ_T, and returns one `Learned`. Neither the true features nor the reward nor A reach a
+learner. The two that are told the reward, to show how bad and how good a match can be, are no
+`Learner` but `Informed`: something that becomes one.
 
 Whoever matches exactly matches in any units, so that what our learners do must not depend on them.
 They look at ψ_i = Aφ_i/u_i, with u_i the range of feature i over all that can be reached (Abbeel &
 Ng, and Syed & Schapire, assume features of like range to begin with): what is nearest if nothing
 matches, and how near is near enough, is measured in these even units. What a learner reports is in
-her features as they are given.
+the features as given.
 """
 
 from __future__ import annotations
@@ -38,11 +38,18 @@ LEAST_UNIT = 1e-3
 
 
 class LearnStatus(enum.Enum):
-    """How learning ended; the text says what to do about it."""
+    """How learning ended; the text says what to do about it.
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> print(ti.learners.LearnStatus.MATCHED)
+    the mismatch is within the tolerance
+    """
 
     MATCHED = "the mismatch is within the tolerance"
-    NEAREST = "no policy matches more closely: the target is out of her reach"
-    SETTLED = "she did as well as she could by a measure of her own, and so did not match"
+    NEAREST = "no policy matches more closely: the target is out of reach"
+    SETTLED = "as good as possible by a measure of the learner's own, and so not a match"
     OUT_OF_STEPS = "stopped early; allow more steps, or ask for a larger tolerance"
     ROUNDING = "rounding leaves nothing to gain; ask for a larger tolerance"
 
@@ -60,14 +67,23 @@ class Learned:
     Attributes
     ----------
     policy : Policy, stationary; a mixture has been turned into the one policy with its occupancy
-    expectations : array [ℓ], what the policy does in her features
-    mismatch : ‖expectations − target‖, in her features as they are: what `certify` takes
-    weights : array [ℓ], the reward in her features that she would report; zeros if she has none
-    solves : how many MDPs she solved
+    expectations : array [ℓ], what the policy does in the learner's features
+    mismatch : float, ‖expectations − target‖, in the features as given: what `certify` takes
+    weights : array [ℓ], the reward in these features that the learner would report; zeros if none
+    solves : int, how many MDPs were solved
     history : array [n], the mismatch at the start and after each step
     status : LearnStatus
-    nearest : no policy's mismatch is less than this, as far as she has proved, all rounding
+    nearest : float, no policy's mismatch is less than this, as far as is proved, all rounding
         counted: neither its own nor the one that is computed of it. 0 says nothing
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(3)
+    >>> seen = ti.Worldview.select(mdp, ["cell 3"]).observe(mdp)
+    >>> learned = ti.learners.LinearProgram().learn(seen, [2.0])
+    >>> learned.status, learned.expectations.round(6)
+    (MATCHED, array([2.]))
     """
 
     policy: Policy
@@ -84,22 +100,59 @@ class Learned:
 
 
 class Learner(Protocol):
-    """Anything that can learn; `testing.check_learner` tells whether it does it properly."""
+    """Anything that can learn; `testing.check_learner` tells whether it does it properly.
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> class Stubborn:
+    ...     def learn(self, seen, target, start=None):
+    ...         task = ti.learners.Assignment(seen, target, start)
+    ...         settled = ti.learners.LearnStatus.SETTLED
+    ...         return task.report(task.start, 0 * task.target, 0, [], settled)
+    >>> Stubborn().learn(ti.worlds.chain(3), [0, 0, 10]).status
+    SETTLED
+    """
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
-        """Find a policy whose feature expectations in `seen` are near `target`, [ℓ].
+        """Find a policy whose feature expectations are near a target.
 
-        `start` is the policy to begin with; the uniform one by default.
+        Parameters
+        ----------
+        seen : MDP with the learner's features
+        target : array [ℓ], what was shown in these features
+        start : Policy to begin with; the uniform one by default
+
+        Returns
+        -------
+        Learned
         """
         ...
 
 
 @runtime_checkable
 class Informed(Protocol):
-    """A learner in name only: she is told the true reward, which no learner knows."""
+    """A learner in name only: told the true reward, which no learner knows.
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> isinstance(ti.learners.Adversarial(), ti.learners.Informed)
+    True
+    """
 
     def informed(self, mdp: MDP, weights: ArrayLike) -> Learner:
-        """The learner who knows that the reward is ⟨weights, φ⟩, with the features of `mdp`."""
+        """The learner who knows the reward.
+
+        Parameters
+        ----------
+        mdp : MDP with the true features
+        weights : array [k], of the reward ⟨weights, φ⟩
+
+        Returns
+        -------
+        Learner
+        """
         ...
 
 
@@ -108,24 +161,31 @@ class Assignment:
 
     Attributes
     ----------
-    seen : MDP with her features
-    target : array [ℓ]
-    start : Policy to begin with
+    seen : MDP with the learner's features
+    target : array [ℓ], what was shown in these features
+    start : Policy to begin with; the uniform one by default
     first : array [ℓ], its feature expectations
-    scale : max ‖Aφ‖/(1 − γ), which no policy's expectations exceed
-    units : array [ℓ], what her features as given were divided by to get these: 1, or see `even`
+    scale : float, max ‖Aφ‖/(1 − γ), which no policy's expectations exceed
+    units : array [ℓ], what the features as given were divided by to get these: 1, or see `even`
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> task = ti.learners.Assignment(ti.worlds.chain(3), [0, 1, 2], None)
+    >>> task.start, round(task.scale, 6)
+    (Policy(stochastic, 3 states), 10.0)
     """
 
     def __init__(self, seen: MDP, target: ArrayLike, start: Policy | None) -> None:
         check_is_mdp(seen)
         require(
             not isinstance(target, Policy) and not hasattr(target, "expectations"),
-            f"target must be what was shown in her features, array [{seen.n_features}], such as "
-            f"view.matrix @ demonstration.expectations, got {type(target).__name__}",
+            f"target must be what was shown in the learner's features, array [{seen.n_features}], "
+            f"such as view.matrix @ demonstration.expectations, got {type(target).__name__}",
         )
         b = np.array(as_floats("target", target))
         shape = (seen.n_features,)
-        require(b.shape == shape, f"target must have shape {shape}, as her features, got {b.shape}")
+        require(b.shape == shape, f"target must have shape {shape}, one a feature, got {b.shape}")
         check_finite("target", b)
         if start is not None:
             check_policy(seen, start)
@@ -137,10 +197,14 @@ class Assignment:
         self.given = self
 
     def even(self) -> Assignment:
-        """The same problem with her features in even units, in which all our learners learn.
+        """The same problem with the features in even units, in which all our learners learn.
 
-        What it reports is in her features as given. Its scale, of which tolerances are fractions,
+        What it reports is in the features as given. Its scale, of which tolerances are fractions,
         is max ‖ψ‖/(1 − γ), or √ℓ/(1 − γ) if that is less: no two policies are farther apart.
+
+        Returns
+        -------
+        Assignment
         """
         made = copy.copy(self)
         made.units = units = even_units(self.seen, self.target)
@@ -151,17 +215,42 @@ class Assignment:
         return made
 
     def miss(self, expectations: Floats) -> float:
-        """‖expectations − target‖"""
+        """‖expectations − target‖, in the assignment's units.
+
+        Parameters
+        ----------
+        expectations : array [ℓ]
+
+        Returns
+        -------
+        float
+        """
         return float(kernels.length(expectations - self.target))
 
     def mismatch(self, missing: Floats) -> float:
-        """The length of what is missing [ℓ], or too much, in her features as given."""
+        """The length of what is missing, in the features as given.
+
+        Parameters
+        ----------
+        missing : array [ℓ], the target less what a policy does, in the assignment's units
+
+        Returns
+        -------
+        float
+        """
         return float(kernels.length(self.units * missing))
 
     def as_given(self, weights: Floats, order: int = 2) -> Floats:
-        """The weights [ℓ] of the same reward for her features as given, at the length they have.
+        """The weights of the same reward for the features as given, at the length they have.
 
-        That is ‖·‖₂, or another norm if told by its order.
+        Parameters
+        ----------
+        weights : array [ℓ], for the features in the assignment's units
+        order : int, of the norm that is the length
+
+        Returns
+        -------
+        array [ℓ]
         """
         others = weights / self.units
         size = float(np.abs(others).max(initial=0.0))
@@ -181,7 +270,20 @@ class Assignment:
     ) -> Learned:
         """What was learned; what the policy does is computed from the policy itself.
 
-        All that is passed is in her features as given, and so is the report.
+        All that is passed is in the features as given, and so is the report.
+
+        Parameters
+        ----------
+        policy : Policy
+        weights : array [ℓ]
+        solves : int, how many MDPs were solved
+        history : sequence of float, the mismatch after each step
+        status : LearnStatus
+        nearest : float, no policy's mismatch is less than this
+
+        Returns
+        -------
+        Learned
         """
         given = self.given
         expectations = feature_expectations(given.seen, policy)

@@ -1,8 +1,8 @@
 """Apprenticeship as one linear program over occupancies (Syed, Bowling & Schapire 2008).
 
 Occupancies are the x ≥ 0 [P] with Fᵀx = start, F [P, S] having for each pair the state it leaves
-less those it reaches, discounted. With her features Φ [P, ℓ] and the target b, the game of
-`multiplicative_weights` is solved at one stroke,
+less those it reaches, discounted. With the learner's features Φ [P, ℓ] and the target b, the game
+of `multiplicative_weights` is solved at one stroke,
 
     min τ  such that  Fᵀx = start,  Φᵀx − p + q = b,  p + q ≤ τ,  p, q ≥ 0,
 
@@ -10,14 +10,15 @@ which is the least ‖Φᵀx − b‖_∞; or, with weights known to be non-nega
 
     max τ  such that  Fᵀx = start,  Φᵀx − p − τ = b,  p ≥ 0,
 
-the largest margin by which she can beat b in every feature. The multipliers of the rows with b are
-the weights that she plays against. All is solved in units in which it is about 1: (1 − γ)x, which
+the largest margin by which b can be beaten in every feature. The multipliers of the rows with b are
+the weights that are played against. All is solved in units in which it is about 1: (1 − γ)x, which
 sums to 1, and Φ in even units (`learner`).
 
-Mostly many x are as good, and at which one a solver ends may depend on the last bit. She takes the
+Mostly many x are as good, and at which one a solver ends may depend on the last bit. Taken is the
 one with the least Σ c_p x_p, the costs c being of no meaning but without ties: fractional parts of
-multiples of the golden ratio. So she first looks for the least of that with Φᵀx = b; and if nothing
-matches, for the least of it among those that are as good as what the program above has found.
+multiples of the golden ratio. So the first search is for the least of that with Φᵀx = b; and if
+nothing matches, for the least of it among those that are as good as what the program above has
+found.
 """
 
 from __future__ import annotations
@@ -46,31 +47,32 @@ GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 class LinearProgram:
     """The learner LPAL: exact at once, for as many states as a linear program can have.
 
-    Parameters
-    ----------
-    tolerance : distance that counts as matched, as a fraction of max‖Aφ‖/(1 − γ), in even units
-        (`learner`). The solver keeps to 1e-9 of that, and a vertex is mostly exact up to rounding
-    nonnegative : whether the weights are known to be non-negative, so that more of a feature is
-        never worse. She then does not match the target but beats it in every feature, if she can
-
-    She ends ``MATCHED`` or ``NEAREST`` if her mismatch is within the tolerance of 0, or of a proved
+    It ends ``MATCHED`` or ``NEAREST`` if its mismatch is within the tolerance of 0, or of a proved
     bound, and otherwise ``SETTLED``: mostly if the target is out of reach, as then the nearest in
     the ∞-norm is seldom so in the 2-norm, and if `nonnegative`. If the solver fails, ``ROUNDING``.
 
-    `solves` is 0 if she matched, and 1 if an MDP was solved to prove what she could not do.
-    `weights` are the program's multipliers, ‖w‖₁ ≤ 1, for which her policy is optimal: those of the
-    features in even units, brought to hers. They are 0 if she matches, as then no reward proves
-    that she could not.
+    `solves` is 0 if it matched, and 1 if an MDP was solved to prove what cannot be done. `weights`
+    are the program's multipliers, ‖w‖₁ ≤ 1, for which the policy is optimal: those of the features
+    in even units, brought to those as given. They are 0 after a match, as then no reward proves
+    that there is none.
+
+    Parameters
+    ----------
+    tolerance : float, distance that counts as matched, as a fraction of max‖Aφ‖/(1 − γ), in even
+        units (`learner`). The solver keeps to 1e-9 of that, and a vertex is mostly exact up to
+        rounding
+    nonnegative : bool, whether the weights are known to be non-negative, so that more of a feature
+        is never worse. The target is then not matched, but beaten in every feature if that is
+        possible
 
     Examples
     --------
     >>> import teachirl as ti
-    >>> from teachirl.learners.linear_program import LinearProgram
     >>> mdp = ti.worlds.chain(5)
     >>> seen = ti.Worldview.select(mdp, ["cell 3"]).observe(mdp)
-    >>> LinearProgram().learn(seen, [2.0]).status
+    >>> ti.learners.LinearProgram().learn(seen, [2.0]).status
     MATCHED
-    >>> far = LinearProgram().learn(seen, [20.0])
+    >>> far = ti.learners.LinearProgram().learn(seen, [20.0])
     >>> far.status, far.weights, round(far.mismatch - far.nearest, 9)
     (NEAREST, array([1.]), 0.0)
     """
@@ -83,11 +85,22 @@ class LinearProgram:
 
     @property
     def matches(self) -> bool:
-        """Whether she tries to match the target, rather than to beat it."""
+        """bool, whether the aim is to match the target, rather than to beat it."""
         return not self.nonnegative
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
-        """The policy of the program's occupancy."""
+        """The policy of the program's occupancy.
+
+        Parameters
+        ----------
+        seen : MDP with the learner's features
+        target : array [ℓ], what was shown in these features
+        start : Policy, the answer if it matches already; the uniform one by default
+
+        Returns
+        -------
+        Learned
+        """
         task = Assignment(seen, target, start).even()
         seen = task.seen
         game = Game(task, self.tolerance, self.nonnegative)

@@ -1,13 +1,13 @@
 """Maximum causal entropy (Ziebart 2010): of all policies that match, the most random one.
 
-With H the discounted causal entropy and b the target, she looks for max H(π) such that μ(π) = b.
-Its Lagrangian dual, over weights θ of a reward that she then ascribes to the expert, is convex:
+With H the discounted causal entropy and b the target, sought is max H(π) such that μ(π) = b. Its
+Lagrangian dual, over weights θ of a reward that the learner then ascribes to the expert, is convex:
 
     min D(θ) = ⟨start, V_θ⟩ − ⟨θ, b⟩ + ρ/2 ‖θ‖²,    ∇D = μ(π_θ) − b + ρθ,
 
 with V_θ and π_θ the soft values and policy of the reward ⟨θ, Aφ⟩ (see `soft_planning`; at
 temperature τ all is the same with θ/τ, and ρτ in the place of ρ). L-BFGS minimises it in
-coordinates in which ∂μ/∂θ is the identity at θ = 0, so that the scales of her features do not
+coordinates in which ∂μ/∂θ is the identity at θ = 0, so that the scales of the features do not
 matter and what cannot tell policies apart is left alone. The last digits of ∇D, finer than
 differences of D, are Newton's.
 
@@ -15,10 +15,11 @@ A target outside AM has no θ with ∇D = 0, D falls without end, and a directio
 
     ‖μ − b‖ ≥ ⟨u, b⟩ − max_M ⟨u, Aμ⟩ > 0 for all μ,  ‖u‖ = 1; one MDP solve.
 
-She then lowers ρ step by step: the least of D has b − μ = ρθ, is the most of H − ‖μ − b‖²/2ρ, and
+Then ρ is lowered step by step: the least of D has b − μ = ρθ, is the most of H − ‖μ − b‖²/2ρ, and
 so tends to the most random of the nearest policies, with a proof, u = θ/‖θ‖, that misses by at most
 max H/‖θ‖. A target on the boundary of AM, such as that of a deterministic expert who looks optimal
-to her, has no finite θ either, but gradients as small as one likes: she stops at the tolerance.
+to the learner, has no finite θ either, but gradients as small as one likes: learning stops at the
+tolerance.
 
 A state that is never left counts with its entropy, for ever: a sink should have one action.
 """
@@ -55,30 +56,28 @@ MEMORY = 20  # pairs of steps and gradients that L-BFGS keeps
 class MaxCausalEntropy:
     """The most random of all policies that match, and the reward whose soft-optimal policy it is.
 
+    A target out of reach leads to the nearest policy, with a proof. If the policy to start with
+    matches, it is kept, and there are no weights to report; the uniform one is the most random.
+
     Parameters
     ----------
-    tolerance : the distance at which she stops, as a fraction of max ‖Aφ‖/(1 − γ), in even units
+    tolerance : float, the distance to stop at, as a fraction of max ‖Aφ‖/(1 − γ), in even units
         (`learner`)
-    max_steps : stop after that many steps
-    temperature : τ > 0; it scales the weights she reports, and nothing else if not regularised
-    regularisation : ρ ≥ 0, to keep the weights of her features as given small: she then stops at
-        the least of D, if she does not match before, with the status SETTLED
-
-    A target out of reach leads to the nearest policy, with a proof. If the policy that she starts
-    with matches, she keeps it, and has no weights to report; the uniform one is the most random.
+    max_steps : int, stop after so many steps
+    temperature : float, τ > 0; it scales the reported weights, and nothing else if not regularised
+    regularisation : float, ρ ≥ 0, to keep the weights of the features as given small: learning then
+        stops at the least of D, if nothing matches before, with the status SETTLED
 
     Examples
     --------
     >>> import teachirl as ti
-    >>> from teachirl.learners.max_causal_entropy import MaxCausalEntropy
-    >>> from teachirl.mdp.soft_planning import soft_policy
     >>> mdp = ti.worlds.chain(5)
     >>> seen = ti.Worldview.select(mdp, ["cell 5"]).observe(mdp)
-    >>> target = ti.feature_expectations(seen, soft_policy(seen, [0.5]).policy)
-    >>> learned = MaxCausalEntropy(tolerance=1e-9).learn(seen, target)
+    >>> target = ti.feature_expectations(seen, ti.soft_policy(seen, [0.5]).policy)
+    >>> learned = ti.learners.MaxCausalEntropy(tolerance=1e-9).learn(seen, target)
     >>> learned.status, learned.weights.round(6)
     (MATCHED, array([0.5]))
-    >>> MaxCausalEntropy().learn(seen, [8.0]).status
+    >>> ti.learners.MaxCausalEntropy().learn(seen, [8.0]).status
     NEAREST
     """
 
@@ -96,7 +95,18 @@ class MaxCausalEntropy:
         )
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
-        """Match `target`, [ℓ], as randomly as possible; `start` is used if it is nearer."""
+        """Match a target as randomly as possible.
+
+        Parameters
+        ----------
+        seen : MDP with the learner's features
+        target : array [ℓ], what was shown in these features
+        start : Policy, used if it is nearer than the uniform one
+
+        Returns
+        -------
+        Learned
+        """
         given = Assignment(seen, target, start)
         task, rho = given.even(), self.regularisation * self.temperature
         goal = self.tolerance * task.scale
@@ -104,7 +114,7 @@ class MaxCausalEntropy:
             nothing = np.zeros(seen.n_features)
             return task.report(task.start, nothing, 0, [], LearnStatus.MATCHED)
         if rho > 0.0:
-            # ‖θ‖ is to be small in her features as given; whoever is this near in them matches.
+            # ‖θ‖ is to be small in the features as given; whoever is this near in them matches.
             goal *= float(task.units.min())
             task = given
         search = _Search(task, goal, self.tolerance * task.scale, rho, self.max_steps)
@@ -159,7 +169,7 @@ class _Search:
     now : _Iterate, the last one accepted
     goal : the distance that is a match
     flat : the ‖∇D‖ that ends the search if ρ > 0
-    history : the mismatches of those accepted, without θ = 0, which she begins with
+    history : the mismatches of those accepted, without θ = 0, which it begins with
     solves : MDPs solved
     nearest : lower bound on the distance of all policies
     proof : the direction [ℓ] that gives it, and what no policy exceeds along it
@@ -227,7 +237,7 @@ class _Search:
         self.outside = self.outside or (self.rho == 0.0 and iterate.dual < -doubt)
 
     def root(self) -> Floats:
-        """R with RᵀR = ∂μ/∂θ where she is."""
+        """R with RᵀR = ∂μ/∂θ where it is."""
         return self.model.root(self.now.point.chances, self.now.visits)
 
     def quasi_newton(self) -> None:
@@ -271,7 +281,7 @@ class _Search:
     def newton(self) -> LearnStatus:
         """Newton's steps, halved until they help.
 
-        If the target is out of reach, ρ is lowered whenever she is near the least of D.
+        If the target is out of reach, ρ is lowered whenever it is near the least of D.
         """
         rho, best = self.rho, self.now
         while True:

@@ -7,7 +7,7 @@ beats them all by the most,
 
 and its best policy is π_{i+1}. The dual of (QP) is to find the point μ of the hull of the μ(π_j)
 that is nearest to b: w = (b − μ)/‖b − μ‖, and t = ‖b − μ‖ (`hull`). That point, as one stationary
-policy, is what she does in the end.
+policy, is what is learned in the end.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ class MaxMargin:
 
     Parameters
     ----------
-    tolerance : the margin to stop at, or what is left of it to lose, as a fraction of
-        max ‖Aφ‖/(1 − γ), all in even units (`learner`)
-    max_steps : MDP solves at most
+    tolerance : float, the margin to stop at, or what is left of it to lose, as a fraction of max
+        ‖Aφ‖/(1 − γ), all in even units (`learner`)
+    max_steps : int, MDP solves at most
 
     Examples
     --------
     >>> import teachirl as ti
-    >>> from teachirl.learners.max_margin import MaxMargin
     >>> mdp = ti.worlds.chain(5)
     >>> right = ti.Policy.deterministic(mdp, [1, 1, 1, 1, 0])
-    >>> learned = MaxMargin().learn(mdp, ti.feature_expectations(mdp, right))
+    >>> learned = ti.learners.MaxMargin().learn(mdp, ti.feature_expectations(mdp, right))
     >>> learned.status, learned.mismatch < 1e-5
     (MATCHED, True)
     """
@@ -50,6 +49,17 @@ class MaxMargin:
         check_limits(self.tolerance, self.max_steps)
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
-        """Find a policy near `target` [ℓ]; `start` is π_0."""
+        """Find a policy near a target.
+
+        Parameters
+        ----------
+        seen : MDP with the learner's features
+        target : array [ℓ], what was shown in these features
+        start : Policy π_0; the uniform one by default
+
+        Returns
+        -------
+        Learned
+        """
         assignment = Assignment(seen, target, start).even()
         return approach(assignment, self.tolerance, self.max_steps, blocks=1, with_start=True)

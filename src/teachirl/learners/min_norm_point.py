@@ -28,17 +28,16 @@ class MinNormPoint:
 
     Parameters
     ----------
-    tolerance : the distance to stop at, or what is left to gain over the nearest policy, as a
-        fraction of max ‖Aφ‖/(1 − γ), all in even units (`learner`)
-    max_steps : MDP solves at most
+    tolerance : float, the distance to stop at, or what is left to gain over the nearest policy, as
+        a fraction of max ‖Aφ‖/(1 − γ), all in even units (`learner`)
+    max_steps : int, MDP solves at most
 
     Examples
     --------
     >>> import teachirl as ti
-    >>> from teachirl.learners.min_norm_point import MinNormPoint
     >>> mdp = ti.worlds.chain(5)
     >>> right = ti.Policy.deterministic(mdp, [1, 1, 1, 1, 0])
-    >>> learned = MinNormPoint().learn(mdp, ti.feature_expectations(mdp, right))
+    >>> learned = ti.learners.MinNormPoint().learn(mdp, ti.feature_expectations(mdp, right))
     >>> learned.status, learned.mismatch < 1e-8
     (MATCHED, True)
     """
@@ -50,7 +49,18 @@ class MinNormPoint:
         check_limits(self.tolerance, self.max_steps)
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
-        """Find the policy nearest to `target` [ℓ]; `start` is the first that can be mixed."""
+        """Find the policy nearest to a target.
+
+        Parameters
+        ----------
+        seen : MDP with the learner's features
+        target : array [ℓ], what was shown in these features
+        start : Policy, the first that can be mixed; the uniform one by default
+
+        Returns
+        -------
+        Learned
+        """
         assignment = Assignment(seen, target, start).even()
         # A policy with chances costs as much as many plans where there are many states.
         cheap = assignment.start.is_deterministic or seen.n_states <= DIRECT_LIMIT

@@ -1,22 +1,24 @@
 """Apprenticeship as a game against the weights, played by multiplying them (Syed & Schapire 2007).
 
-She wants a policy that no reward she can think of tells from the target b. That is a game,
+Wanted is a policy that no reward in the learner's features tells from the target b. That is a game,
 
     min over μ ∈ AM of  loss(μ),   loss(μ) = max over w ∈ W of ⟨w, b − μ⟩.
 
-With W the simplex over her features *and their negatives*, {‖w‖₁ ≤ 1}, loss(μ) = ‖μ − b‖_∞, and the
-value is 0 if and only if b is within her reach: she matches. If the weights are known to be
+With W the simplex over the features *and their negatives*, {‖w‖₁ ≤ 1}, loss(μ) = ‖μ − b‖_∞, and the
+value is 0 if and only if b is within reach: the learner matches. If the weights are known to be
 non-negative, W is the simplex over the features as in the original, and loss(μ) = max_i (b − μ)_i
-may be negative: she does at least as well in every feature, and better if she can.
+may be negative: the learner does at least as well in every feature, and better if possible.
 
-In round t she answers the weights w_t with a best policy, and the weights answer her μ_t with
+In round t the learner answers the weights w_t with a best policy, and the weights answer its μ_t
+with
 
     w_{t+1}(i) ∝ w_t(i) β^{G(i)},   G = (1 + (μ_t − b)/d)/2 ∈ [0, 1],   β = 1/(1 + √(2 ln n/T)),
 
 n being the number of features in play and T that of rounds. The original has features in [−1, 1]
 and d = 2/(1 − γ); here d = max|Aφ|/(1 − γ) + max|b|, one number for all features: for such features
-no more than that if b is within reach, and enough if it is not. Her answer is the uniform mixture
-of all rounds' policies, whose loss is within 2d (√(2 ln n/T) + ln n/T) of the least there is.
+no more than that if b is within reach, and enough if it is not. What is learned is the uniform
+mixture of all rounds' policies, whose loss is within 2d (√(2 ln n/T) + ln n/T) of the least there
+is.
 
 For any weights, such as the mean w̄ of all rounds', with U ≥ max over AM of ⟨w̄, μ⟩,
 
@@ -45,27 +47,26 @@ from .learner import Assignment, Learned, LearnStatus, check_limits
 class MultiplicativeWeights:
     """The learner MWAL: simple, and slow to become exact.
 
+    It ends ``MATCHED`` or ``NEAREST`` if its mismatch is within the tolerance of 0, or of a proved
+    bound. The game is about another norm: once that is solved up to the tolerance, or up to a half
+    if the target is just out of reach, it ends ``SETTLED``; so it mostly does if `nonnegative`.
+
+    `weights` are the mean of all rounds', brought to the features as given, with ‖w‖₁ ≤ 1.
+
     Parameters
     ----------
-    tolerance : distance that counts as matched, as a fraction of max‖Aφ‖/(1 − γ), in even units
-        (`learner`)
-    max_steps : T, rounds; each is one MDP solve. The learning rate is set for this many
-    nonnegative : whether the weights are known to be non-negative, so that more of a feature is
-        never worse. She then does not match the target but tries to beat it in every feature
-
-    She ends ``MATCHED`` or ``NEAREST`` if her mismatch is within the tolerance of 0, or of a proved
-    bound. The game is about another norm: once that is solved up to the tolerance, or up to a half
-    if the target is just out of reach, she ends ``SETTLED``. So she mostly does if `nonnegative`.
-
-    `weights` are the mean of all rounds', brought from even units to hers, with ‖w‖₁ ≤ 1.
+    tolerance : float, distance that counts as matched, as a fraction of max‖Aφ‖/(1 − γ), in even
+        units (`learner`)
+    max_steps : int, T, rounds; each is one MDP solve. The learning rate is set for this many
+    nonnegative : bool, whether the weights are known to be non-negative, so that more of a feature
+        is never worse. The aim is then not to match the target, but to beat it in every feature
 
     Examples
     --------
     >>> import teachirl as ti
-    >>> from teachirl.learners.multiplicative_weights import MultiplicativeWeights
     >>> mdp = ti.worlds.chain(5)
     >>> seen = ti.Worldview.select(mdp, ["cell 3"]).observe(mdp)
-    >>> learned = MultiplicativeWeights().learn(seen, [2.0])
+    >>> learned = ti.learners.MultiplicativeWeights().learn(seen, [2.0])
     >>> learned.status, bool(learned.mismatch <= 1e-3 * 10)
     (MATCHED, True)
     """
@@ -79,11 +80,22 @@ class MultiplicativeWeights:
 
     @property
     def matches(self) -> bool:
-        """Whether she tries to match the target, rather than to beat it."""
+        """bool, whether the aim is to match the target, rather than to beat it."""
         return not self.nonnegative
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
-        """The uniform mixture of the rounds' policies, as one stationary policy."""
+        """The uniform mixture of the rounds' policies, as one stationary policy.
+
+        Parameters
+        ----------
+        seen : MDP with the learner's features
+        target : array [ℓ], what was shown in these features
+        start : Policy, the answer if it matches already; the uniform one by default
+
+        Returns
+        -------
+        Learned
+        """
         task = Assignment(seen, target, start).even()
         seen = task.seen
         game = Game(task, self.tolerance, self.nonnegative)

@@ -2,7 +2,7 @@
 
 For any q, every policy's ‖μ − b‖ is at least (⟨q, b⟩ − max_M ⟨q, μ⟩)/‖q‖, and the maximum is one
 MDP solve; q = b − μ makes it exact once μ is the nearest point of M. All of this may be in even
-units; what is reported is proved in her features as given, with q_i/u_i in the place of q_i.
+units; what is reported is proved in the features as given, with q_i/u_i in the place of q_i.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def distance(target: Floats, q: Floats, upper: float) -> float:
 def proved(assignment: Assignment, q: Floats, upper: float) -> float:
     """No policy's mismatch is below this, if ⟨q, μ⟩ ≤ upper for all of the assignment's.
 
-    It is that in her features as given, of any policy; and below what is computed of it as well:
+    It is that in the features as given, of any policy; and below what is computed of it as well:
     the one place where the error of computed feature expectations counts.
     """
     given, seen = assignment.given, assignment.seen

@@ -5,7 +5,7 @@ From μ, the feature expectations of the mixture so far, and the demonstrated b,
     w = b − μ,   π = a best policy for ⟨w, φ⟩,   μ ← μ + α (μ(π) − μ),
 
 with α ∈ [0, 1] the step to the point of the segment that is nearest to b. The occupancy of the
-mixture goes the same way, so that it is one stationary policy whenever she stops. It is the method
+mixture goes the same way, so that it is one stationary policy whenever it stops. It is the method
 of Frank & Wolfe on ‖μ − b‖²: each step also proves that no policy is nearer to b than
 
     (⟨w, b⟩ − max_M ⟨w, μ⟩)/‖w‖.
@@ -50,17 +50,16 @@ class Projection:
 
     Parameters
     ----------
-    tolerance : the distance to stop at, or what is left to gain over the nearest policy, as a
-        fraction of max ‖Aφ‖/(1 − γ), all in even units (`learner`)
-    max_steps : MDP solves at most; one more proves how near a policy can be
+    tolerance : float, the distance to stop at, or what is left to gain over the nearest policy, as
+        a fraction of max ‖Aφ‖/(1 − γ), all in even units (`learner`)
+    max_steps : int, MDP solves at most; one more proves how near a policy can be
 
     Examples
     --------
     >>> import teachirl as ti
-    >>> from teachirl.learners.projection import Projection
     >>> mdp = ti.worlds.chain(5)
     >>> right = ti.Policy.deterministic(mdp, [1, 1, 1, 1, 0])
-    >>> learned = Projection().learn(mdp, ti.feature_expectations(mdp, right))
+    >>> learned = ti.learners.Projection().learn(mdp, ti.feature_expectations(mdp, right))
     >>> learned.status, learned.mismatch < 0.01
     (MATCHED, True)
     """
@@ -72,7 +71,18 @@ class Projection:
         check_limits(self.tolerance, self.max_steps)
 
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
-        """Find a policy near `target` [ℓ]; `start` is the first of the mixture."""
+        """Find a policy near a target.
+
+        Parameters
+        ----------
+        seen : MDP with the learner's features
+        target : array [ℓ], what was shown in these features
+        start : Policy, the first of the mixture; the uniform one by default
+
+        Returns
+        -------
+        Learned
+        """
         assignment = Assignment(seen, target, start).even()
         b, goal = assignment.target, self.tolerance * assignment.scale
         miss, weights = assignment.miss(assignment.first), np.zeros(seen.n_features)

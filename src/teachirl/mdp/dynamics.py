@@ -25,10 +25,18 @@ class Dynamics:
     ----------
     offsets : int array [S + 1], the pairs of state s are ``offsets[s]:offsets[s + 1]``
     actions : int array [P], which action each pair takes
+    n_actions : int, how many actions there are in all; a state may have fewer
     transitions : sparse array [P, S], rows sum to 1
     start : array [S], the distribution of the first state
     discount : float in (0, 1)
-    n_actions : int, how many actions there are in all; a state may have fewer
+    state_names, action_names : tuples of str, or None where they are numbered
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> dynamics = ti.worlds.chain(3).dynamics
+    >>> dynamics.offsets, dynamics.actions  # in the middle there are two ways to go
+    (array([0, 1, 3, 4]), array([1, 0, 1, 0]))
     """
 
     offsets: Ints
@@ -42,10 +50,12 @@ class Dynamics:
 
     @property
     def n_states(self) -> int:
+        """int S, how many states there are."""
         return len(self.offsets) - 1
 
     @property
     def n_pairs(self) -> int:
+        """int P, how many pairs of a state and an action there are."""
         return len(self.actions)
 
     @cached_property
@@ -76,13 +86,43 @@ class Dynamics:
         return frozen(np.sort(order[order < n]).astype(np.int64))
 
     def state_name(self, state: int) -> str:
+        """The name of a state, in quotes, or its number if states have no names.
+
+        Parameters
+        ----------
+        state : int
+
+        Returns
+        -------
+        str
+        """
         return self.state_names[state] if self.state_names else str(state)
 
     def action_name(self, action: int) -> str:
+        """The name of an action, in quotes, or its number if actions have no names.
+
+        Parameters
+        ----------
+        action : int
+
+        Returns
+        -------
+        str
+        """
         return self.action_names[action] if self.action_names else str(action)
 
     def pair_of(self, state: int, action: int) -> int:
-        """The number of the pair (state, action)."""
+        """The number of the pair (state, action).
+
+        Parameters
+        ----------
+        state : int
+        action : int, one of the state's
+
+        Returns
+        -------
+        int, of 0 … P − 1
+        """
         require(
             0 <= state < self.n_states, f"state must lie in 0 … {self.n_states - 1}, got {state}"
         )

@@ -49,7 +49,14 @@ class MDP:
     ----------
     dynamics : Dynamics
     features : array or sparse array, [S, k] per state or [P, k] per pair
-    feature_names : k names; ``None`` numbers them
+    feature_names : sequence of str, k names; ``None`` numbers them
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> chain = ti.worlds.chain(3)
+    >>> ti.MDP(chain.dynamics, np.ones((3, 2)), ["one", "another"])
+    MDP(3 states, 4 state-action pairs, 2 features per state, discount 0.9)
     """
 
     dynamics: Dynamics
@@ -79,11 +86,16 @@ class MDP:
 
         Parameters
         ----------
-        transitions : dense array [S, A, S], or A sparse matrices [S, S]
-        features : [S, k] per state, or [S, A, k] or sparse [P, k] per pair
-        discount : γ in (0, 1)
+        transitions : array [S, A, S], or sequence of A sparse arrays [S, S]
+        features : array [S, k] per state, or [S, A, k] or sparse [P, k] per pair
+        discount : float, γ in (0, 1)
         start : array [S]; uniform by default
         available : bool array [S, A], which actions exist where; all by default
+        state_names, action_names, feature_names : sequences of str, distinct; numbers by default
+
+        Returns
+        -------
+        MDP
 
         Examples
         --------
@@ -151,13 +163,17 @@ class MDP:
         ----------
         states, actions : int arrays [P], what each pair is
         transitions : array or sparse array [P, S]
-        discount : γ in (0, 1)
+        features : array or sparse array, [S, k] per state, or [P, k] per pair in the order of
+            `states`; if there are as many pairs as states, per state
+        discount : float, γ in (0, 1)
         start : array [S]; uniform by default
-        n_states, n_actions : as many as the transitions have columns, and as are named or used, by
-            default
-        state_names, action_names, feature_names : distinct names; numbers by default
-        features : [S, k] per state, or [P, k] per pair in the order of `states`; if there are as
-            many pairs as states, per state
+        n_states, n_actions : ints; by default as many as the transitions have columns, and as are
+            named or used
+        state_names, action_names, feature_names : sequences of str, distinct; numbers by default
+
+        Returns
+        -------
+        MDP
         """
         table: Any = (
             transitions if sp.issparse(transitions) else as_floats("transitions", transitions)
@@ -215,26 +231,32 @@ class MDP:
 
     @property
     def n_states(self) -> int:
+        """int S, how many states there are."""
         return self.dynamics.n_states
 
     @property
     def n_pairs(self) -> int:
+        """int P, how many pairs of a state and an action there are."""
         return self.dynamics.n_pairs
 
     @property
     def n_actions(self) -> int:
+        """int A, how many actions there are in all; a state may have fewer."""
         return self.dynamics.n_actions
 
     @property
     def n_features(self) -> int:
+        """int k, how many features there are."""
         return int(self.features.shape[1])
 
     @property
     def discount(self) -> float:
+        """float γ in (0, 1)."""
         return self.dynamics.discount
 
     @property
     def start(self) -> Floats:
+        """array [S], the distribution of the first state."""
         return self.dynamics.start
 
     @property
@@ -262,10 +284,29 @@ class MDP:
         return frozen(np.asarray(dense, dtype=float))
 
     def feature_name(self, feature: int) -> str:
+        """The name of a feature, in quotes, or its number if features have no names.
+
+        Parameters
+        ----------
+        feature : int
+
+        Returns
+        -------
+        str
+        """
         return self.feature_names[feature] if self.feature_names else str(feature)
 
     def feature_index(self, name: str) -> int:
-        """The number of the feature called `name`."""
+        """The number of the feature called `name`.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        int
+        """
         names = self.feature_names or tuple(map(str, range(self.n_features)))
         require(name in names, f"there is no feature {name!r}; there are: {some(names)}")
         return names.index(name)
@@ -284,13 +325,31 @@ class MDP:
         return self.earned(self.checked_weights(weights))
 
     def earned(self, w: Floats) -> Floats:
-        """`rewards` of weights that are checked already."""
+        """`rewards` of weights that are checked already.
+
+        Parameters
+        ----------
+        w : array [k] or [m, k], as `checked_weights` returns it
+
+        Returns
+        -------
+        array, as that of `rewards`
+        """
         if w.ndim == 1:
             return np.asarray(self.features @ w)
         return np.ascontiguousarray((self.features @ w.T).T)
 
     def checked_weights(self, weights: ArrayLike) -> Floats:
-        """`weights` as a float array, [k] or [m, k], or an error that says why not."""
+        """Weights as a float array, or an error that says why not.
+
+        Parameters
+        ----------
+        weights : array [k] or [m, k]
+
+        Returns
+        -------
+        array of the same shape
+        """
         w = as_floats("weights", weights)
         if w.ndim not in (1, 2) or w.shape[-1] != self.n_features:
             raise InvalidInputError(
@@ -302,18 +361,43 @@ class MDP:
     def with_features(
         self, features: ArrayLike | sp.sparray, feature_names: Iterable[str] | None = None
     ) -> MDP:
-        """The same dynamics seen through other features, [S, k] or [P, k]."""
+        """The same dynamics seen through other features.
+
+        Parameters
+        ----------
+        features : array or sparse array, [S, k] or [P, k]
+        feature_names : sequence of str, k names; None numbers them
+
+        Returns
+        -------
+        MDP
+        """
         return MDP(self.dynamics, features, feature_names)  # type: ignore[arg-type]  # checked there
 
     def save(self, path: str | Path) -> None:
-        """Write a compressed ``.npz`` that holds no pickle; an existing file is replaced whole."""
+        """Write a compressed ``.npz`` that holds no pickle; an existing file is replaced whole.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
         from .npz_files import save_mdp  # it makes MDPs, and so imports this module
 
         save_mdp(self, Path(path))
 
     @staticmethod
     def load(path: str | Path, *, max_bytes: int = 4 << 30) -> MDP:
-        """Read what `save` wrote, refusing to hold more than `max_bytes` of arrays."""
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+        max_bytes : int, the size of arrays from which on the file is refused
+
+        Returns
+        -------
+        MDP
+        """
         from .npz_files import load_mdp
 
         return load_mdp(Path(path), max_bytes=max_bytes)

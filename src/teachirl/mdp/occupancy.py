@@ -34,8 +34,19 @@ DIRECT_LIMIT = 50_000
 
 
 def occupancy(mdp: MDP, policy: Policy) -> Floats:
-    """How often the policy is at each pair, discounted: array [P] that sums to 1/(1 − γ).
+    """The occupancy measure of a policy: how often it is at each pair, discounted.
 
+    Parameters
+    ----------
+    mdp : MDP
+    policy : Policy
+
+    Returns
+    -------
+    array [P] that sums to 1/(1 − γ)
+
+    Examples
+    --------
     >>> import teachirl as ti
     >>> mdp = ti.worlds.chain(5)
     >>> x = ti.occupancy(mdp, ti.Policy.uniform(mdp))
@@ -85,8 +96,19 @@ def policy_transitions(mdp: MDP, policy: Policy) -> sp.csr_array:
 
 
 def feature_expectations(mdp: MDP, policy: Policy) -> Floats:
-    """μ(π) = E Σ γᵗ φ(s_t, a_t): array [k].
+    """μ(π) = E Σ γᵗ φ(s_t, a_t), the feature expectations of a policy.
 
+    Parameters
+    ----------
+    mdp : MDP
+    policy : Policy
+
+    Returns
+    -------
+    array [k]
+
+    Examples
+    --------
     >>> import teachirl as ti
     >>> mdp = ti.worlds.chain(5)
     >>> ti.feature_expectations(mdp, ti.Policy.uniform(mdp)).round(4)
@@ -131,7 +153,19 @@ def policy_from_occupancy(mdp: MDP, occupancy: ArrayLike) -> Policy:
 
     Parameters
     ----------
+    mdp : MDP
     occupancy : array [P], non-negative, such as a weighted mean of occupancies
+
+    Returns
+    -------
+    Policy
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(3)
+    >>> ti.policy_from_occupancy(mdp, [1, 2, 6, 1]).matrix()[1]
+    array([0.25, 0.75])
     """
     x = as_floats("occupancy", occupancy)
     require(x.shape == (mdp.n_pairs,), f"occupancy must have shape ({mdp.n_pairs},), got {x.shape}")
@@ -147,6 +181,18 @@ def mixture(mdp: MDP, policies: Sequence[Policy], shares: ArrayLike) -> Policy:
 
     So its feature expectations are the weighted mean of theirs.
 
+    Parameters
+    ----------
+    mdp : MDP
+    policies : sequence of n Policy
+    shares : array [n], non-negative; only their ratios count
+
+    Returns
+    -------
+    Policy
+
+    Examples
+    --------
     >>> import numpy as np, teachirl as ti
     >>> mdp = ti.worlds.chain(3)
     >>> left, right = (ti.Policy.deterministic(mdp, [1, a, 0]) for a in (0, 1))

@@ -35,7 +35,14 @@ EXACT_LIMIT = 10_000_000
 
 
 class PlanStatus(enum.Enum):
-    """How planning ended; the text says what to do about it."""
+    """How planning ended; the text says what to do about it.
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> print(ti.PlanStatus.OUT_OF_ROUNDS)
+    stopped early with valid bounds; raise max_rounds
+    """
 
     OPTIMAL = "the bounds are as close as asked, or all policies earn the same"
     ROUNDING = "the bounds are as close as double precision allows; ask for a larger tolerance"
@@ -61,6 +68,13 @@ class Plan:
     values : array [S], the optimal values, as exact as the bounds are close
     status : PlanStatus
     rounds : int, sweeping rounds used
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> plan = ti.optimal_policy(ti.worlds.chain(3), [0, 0, 1])
+    >>> plan.status, plan.lower <= plan.value <= plan.upper
+    (OPTIMAL, True)
     """
 
     policy: Policy
@@ -79,6 +93,13 @@ class Plans(Sequence[Plan]):
     Attributes
     ----------
     plans : tuple of m `Plan`
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> plans = ti.optimal_policies(ti.worlds.chain(3), [[0, 0, 1], [1, 0, 0]])
+    >>> plans[1].status, plans.values.shape
+    (OPTIMAL, (2, 3))
     """
 
     plans: tuple[Plan, ...]
@@ -98,17 +119,17 @@ class Plans(Sequence[Plan]):
 
     @property
     def lower(self) -> Floats:
-        """array [m]"""
+        """array [m], a lower bound of each plan."""
         return np.array([plan.lower for plan in self.plans])
 
     @property
     def upper(self) -> Floats:
-        """array [m]"""
+        """array [m], an upper bound of each plan."""
         return np.array([plan.upper for plan in self.plans])
 
     @property
     def values(self) -> Floats:
-        """array [m, S]"""
+        """array [m, S], the values of each plan."""
         return np.array([plan.values for plan in self.plans]).reshape(len(self), -1)
 
 
@@ -124,12 +145,17 @@ def optimal_policy(
 
     Parameters
     ----------
+    mdp : MDP
     weights : array [k]
-    tolerance : how far apart the bounds may be, as a fraction of the range that returns could have,
-        (max reward − min reward)/(1 − γ)
+    tolerance : float, how far apart the bounds may be, as a fraction of the range that returns
+        could have, (max reward − min reward)/(1 − γ)
     guess : array [S], values to start from, such as those of a similar reward's plan; any will do
-    max_rounds : stop after that many rounds of sweeps; the bounds are valid all the same. By
+    max_rounds : int, stop after so many rounds of sweeps; the bounds are valid all the same. By
         default as many as are certain to suffice
+
+    Returns
+    -------
+    Plan
 
     Examples
     --------
@@ -155,7 +181,26 @@ def optimal_policy(
 def worst_policy(
     mdp: MDP, weights: ArrayLike, *, tolerance: float = 1e-10, guess: ArrayLike | None = None
 ) -> Plan:
-    """A worst policy for the reward ⟨weights, φ⟩: lower ≤ min R ≤ R(policy) ≤ upper."""
+    """A worst policy for the reward ⟨weights, φ⟩: lower ≤ min R ≤ R(policy) ≤ upper.
+
+    Parameters
+    ----------
+    mdp : MDP
+    weights : array [k]
+    tolerance : float, as for `optimal_policy`
+    guess : array [S], values to start from
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> print(f"{ti.worst_policy(mdp, [-2, -1, 0, 1, 2]).value:.4f}")
+    -12.4086
+    """
     check_is_mdp(mdp)
     start = None if guess is None else -_checked_guess(guess, (mdp.n_states,))
     plan = optimal_policy(mdp, -mdp.checked_weights(weights), tolerance=tolerance, guess=start)
@@ -173,10 +218,21 @@ def worst_policy(
 def optimal_policies(
     mdp: MDP, weights: ArrayLike, *, tolerance: float = 1e-10, guess: ArrayLike | None = None
 ) -> Plans:
-    """A best policy for each row of `weights`, [m, k]: as `optimal_policy`, faster.
+    """A best policy for each of many rewards: as `optimal_policy`, faster.
 
-    guess is an array [m, S], values to start from.
+    Parameters
+    ----------
+    mdp : MDP
+    weights : array [m, k], a reward a row
+    tolerance : float, as for `optimal_policy`
+    guess : array [m, S], values to start from
 
+    Returns
+    -------
+    Plans, one a row
+
+    Examples
+    --------
     >>> import numpy as np, teachirl as ti
     >>> mdp = ti.worlds.gridworld(4)
     >>> plans = ti.optimal_policies(mdp, np.eye(16))
@@ -228,6 +284,18 @@ def optimal_policies(
 def relative_performance(mdp: MDP, weights: ArrayLike, policy: Policy) -> float:
     """(R(π) − min R)/(max R − min R), clipped to [0, 1]; 1 where all policies are equally good.
 
+    Parameters
+    ----------
+    mdp : MDP
+    weights : array [k]
+    policy : Policy
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Examples
+    --------
     >>> import teachirl as ti
     >>> mdp = ti.worlds.chain(5)
     >>> round(ti.relative_performance(mdp, [-2, -1, 0, 1, 2], ti.Policy.uniform(mdp)), 6)

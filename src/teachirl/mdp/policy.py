@@ -26,6 +26,14 @@ class Policy:
     dynamics : Dynamics
     pairs : int array [S], the pair taken in each state, or None for a stochastic policy
     chances : array [P], the probability of each pair given its state, or None
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> ti.Policy.uniform(ti.worlds.chain(3)).matrix()
+    array([[0. , 1. ],
+           [0.5, 0.5],
+           [1. , 0. ]])
     """
 
     dynamics: Dynamics
@@ -62,7 +70,17 @@ class Policy:
 
     @staticmethod
     def of_choice(dynamics: Dynamics, choice: NDArray[Any]) -> Policy:
-        """The policy that takes each state's action number `choice`, [S], which must exist."""
+        """The policy of a choice that is known to be valid, unchecked.
+
+        Parameters
+        ----------
+        dynamics : Dynamics
+        choice : int array [S], which of its own actions each state takes, counted from 0
+
+        Returns
+        -------
+        Policy
+        """
         policy = object.__new__(Policy)  # nothing to check, and planners are in a hurry
         object.__setattr__(policy, "dynamics", dynamics)
         object.__setattr__(policy, "pairs", frozen(dynamics.offsets[:-1] + choice))
@@ -71,7 +89,17 @@ class Policy:
 
     @staticmethod
     def of_chances(dynamics: Dynamics, chances: Floats) -> Policy:
-        """The policy with these probabilities of each pair given its state, [P], which sum to 1."""
+        """The policy of probabilities that are known to be valid, unchecked.
+
+        Parameters
+        ----------
+        dynamics : Dynamics
+        chances : array [P], the probability of each pair given its state; they sum to 1 a state
+
+        Returns
+        -------
+        Policy
+        """
         policy = object.__new__(Policy)
         object.__setattr__(policy, "dynamics", dynamics)
         object.__setattr__(policy, "pairs", None)
@@ -81,6 +109,15 @@ class Policy:
     @staticmethod
     def deterministic(mdp: MDP, actions: ArrayLike) -> Policy:
         """The policy that takes ``actions[s]`` in state s.
+
+        Parameters
+        ----------
+        mdp : MDP
+        actions : int array [S]
+
+        Returns
+        -------
+        Policy
 
         Examples
         --------
@@ -109,7 +146,17 @@ class Policy:
 
     @staticmethod
     def from_matrix(mdp: MDP, probabilities: ArrayLike) -> Policy:
-        """The policy with ``probabilities[s, a]``, [S, A]; 0 for actions that do not exist."""
+        """The policy with the probability ``probabilities[s, a]`` of action a in state s.
+
+        Parameters
+        ----------
+        mdp : MDP
+        probabilities : array [S, A]; 0 for actions that do not exist
+
+        Returns
+        -------
+        Policy
+        """
         dynamics = mdp.dynamics
         matrix = np.array(as_floats("probabilities", probabilities))
         shape = (mdp.n_states, mdp.n_actions)
@@ -136,7 +183,16 @@ class Policy:
 
     @staticmethod
     def uniform(mdp: MDP) -> Policy:
-        """All of a state's actions with the same probability."""
+        """The policy that takes all of a state's actions with the same probability.
+
+        Parameters
+        ----------
+        mdp : MDP
+
+        Returns
+        -------
+        Policy
+        """
         counts = np.diff(mdp.dynamics.offsets)
         return Policy(mdp.dynamics, chances=1.0 / counts[mdp.dynamics.pair_states])
 
@@ -146,6 +202,7 @@ class Policy:
 
     @property
     def is_deterministic(self) -> bool:
+        """bool, whether each state has one action that is always taken."""
         return self.pairs is not None
 
     @property
@@ -165,7 +222,12 @@ class Policy:
         return weights
 
     def matrix(self) -> Floats:
-        """array [S, A], the probability of each action in each state."""
+        """The probability of each action in each state.
+
+        Returns
+        -------
+        array [S, A]
+        """
         matrix = np.zeros((self.dynamics.n_states, self.dynamics.n_actions))
         matrix[self.dynamics.pair_states, self.dynamics.actions] = self.probabilities
         return matrix

@@ -50,8 +50,15 @@ class SoftPlan:
     ----------
     policy : Policy, stochastic
     value : float, ⟨weights, μ(π)⟩ + τ H(π), the largest there is
-    error : bound on the error of `value` and of `values`
+    error : float, bound on the error of `value` and of `values`
     values : array [S]
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> plan = ti.soft_policy(ti.worlds.chain(3), [0, 0, 1])
+    >>> f"{plan.value:.3f}", plan.error < 1e-9
+    ('6.430', True)
     """
 
     policy: Policy
@@ -65,14 +72,18 @@ def soft_policy(mdp: MDP, weights: ArrayLike, *, temperature: float = 1.0) -> So
 
     Parameters
     ----------
+    mdp : MDP
     weights : array [k]
-    temperature : τ > 0; the smaller, the closer to an optimal policy
+    temperature : float, τ > 0; the smaller, the closer to an optimal policy
+
+    Returns
+    -------
+    SoftPlan
 
     Examples
     --------
     >>> import teachirl as ti
-    >>> from teachirl.mdp.soft_planning import soft_policy
-    >>> plan = soft_policy(ti.worlds.chain(3), [0, 0, 1])
+    >>> plan = ti.soft_policy(ti.worlds.chain(3), [0, 0, 1])
     >>> plan.policy.matrix().round(3)
     array([[0.   , 1.   ],
            [0.289, 0.711],

@@ -1,6 +1,6 @@
 """The best set of features to teach, of given size or cost, by branch and bound.
 
-With r what of w she does not see, and rows f_i, what she does not see of candidate i, a set S gains
+With r the part of w that the learner does not see, and rows f_i, that of candidate i, a set S gains
 
     g(S) = ‖P_S r‖² = (ρ²(A; w) − ρ²(A ⊕ S; w))‖w‖²,
 
@@ -35,7 +35,14 @@ TIE = 1e-11
 
 
 class SubsetStatus(enum.Enum):
-    """How the search ended; the text says what to do about it."""
+    """How the search ended; the text says what to do about it.
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> [status.name for status in ti.SubsetStatus]
+    ['OPTIMAL', 'OUT_OF_NODES']
+    """
 
     OPTIMAL = "no set is better"
     OUT_OF_NODES = "stopped early; allow more nodes, or be content with the gap"
@@ -53,12 +60,19 @@ class Subset:
 
     Attributes
     ----------
-    chosen : indices of candidates, each the one that lowers the risk most after those before
-    risk : the teaching risk once they are taught
-    lower : no set within the budget has less than this
-    gap : risk − lower
-    nodes : how many nodes were looked at
+    chosen : tuple of int, candidates, each the one that lowers the risk most after those before
+    risk : float, the teaching risk once they are taught
+    lower : float, no set within the budget has less than this
+    gap : float, risk − lower
+    nodes : int, how many nodes were looked at
     status : SubsetStatus
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> found = ti.best_subset(ti.Worldview(np.empty((0, 3))), [1, 2, 3], np.eye(3), size=2)
+    >>> found.chosen, f"{found.risk:.4f}"
+    ((2, 1), '0.2673')
     """
 
     chosen: tuple[int, ...]
@@ -89,17 +103,24 @@ def best_subset(
 
     Parameters
     ----------
-    view : Worldview, what she sees anyway
+    view : Worldview, what the learner sees anyway
     weights : array [k], not all zero
     candidates : array [n, k]
+    size : int, the most candidates; None for any number
+    max_cost : float, the most that they may cost together; None for any
     costs : array [n], positive; 1 each by default
-    required : indices of candidates that the set must have; they count
-    max_nodes : where to stop; what is found then comes with its gap
+    required : sequence of int, indices of candidates that the set must have; they count
+    max_nodes : int, where to stop; what is found then comes with its gap
 
+    Returns
+    -------
+    Subset
+
+    Examples
+    --------
     >>> import numpy as np, teachirl as ti
-    >>> from teachirl.selection.best_subset import best_subset
     >>> rows = [[1, 1, 1.2, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
-    >>> found = best_subset(ti.Worldview(np.empty((0, 4))), [1, 1, 0, 0], rows, size=2)
+    >>> found = ti.best_subset(ti.Worldview(np.empty((0, 4))), [1, 1, 0, 0], rows, size=2)
     >>> sorted(found.chosen), found.status, found.gap < 1e-9  # greedy begins with the first
     ([1, 2], OPTIMAL, True)
     """
@@ -139,8 +160,8 @@ def best_subset(
 def risk_at_least(risk: float, view: Worldview, candidates: Floats) -> float:
     """A computed risk, once some of the candidates [n, k] are taught, rounded down.
 
-    What is nearly dependent magnifies rounding: her rows, a candidate that she hardly lacks, two
-    that are nearly the same once she has hers, and all of them together.
+    What is nearly dependent magnifies rounding: the view's rows, a candidate that they hardly lack,
+    two that are nearly the same beside them, and all of them together.
     """
     rows = without_span(view.basis, unit_rows(candidates))
     lengths = np.linalg.norm(rows, axis=1)

@@ -41,13 +41,13 @@ class GreedyGap:
 
     Attributes
     ----------
-    risk : the teaching risk at the end of the plan
-    ratio : γ, at most the submodularity ratio of the problem along the plan; 0 says nothing
-    factor : the plan gains at least this share of what the best set gains in 1 − ρ². It is
-        1 − e^{−γ} if the plan has the full size and each step of it is greedy; otherwise, and with
+    risk : float, the teaching risk at the end of the plan
+    ratio : float, γ, at most the submodularity ratio of the problem along the plan; 0 says nothing
+    factor : float, the plan gains at least this share of what the best set gains in 1 − ρ². It is 1
+        − e^{−γ} if the plan has the full size and each step of it is greedy; otherwise, and with
         costs that differ, Das & Kempe's theorem does not apply, and it is 0
-    eigenvalue_lower : no set has a lower risk, by the eigenvalues
-    search_lower : no set has a lower risk, by branch and bound
+    eigenvalue_lower : float, no set has a lower risk, by the eigenvalues
+    search_lower : float, no set has a lower risk, by branch and bound
     """
 
     risk: float
@@ -89,13 +89,21 @@ def greedy_gap(
 
     Parameters
     ----------
-    view : Worldview, what she sees anyway
+    view : Worldview, what the learner sees anyway
     weights : array [k], not all zero
     candidates : array [n, k]
-    chosen : indices of candidates, in the order of the plan
+    chosen : sequence of int, indices of candidates, in the order of the plan
+    size : int, the most candidates; by default, without `max_cost`, as many as are chosen
+    max_cost : float, the most that they may cost together; None for any
     costs : array [n], positive; 1 each by default
-    max_nodes : how much to search for the better of the two bounds
+    max_nodes : int, how much to search for the better of the two bounds
 
+    Returns
+    -------
+    GreedyGap
+
+    Examples
+    --------
     >>> import numpy as np, teachirl as ti
     >>> from teachirl.selection.distance_from_optimal import greedy_gap
     >>> found = greedy_gap(ti.Worldview(np.empty((0, 3))), [1, 2, 3], np.eye(3), [2, 1])
@@ -148,7 +156,7 @@ def greedy_gap(
 
 
 def _ratio(view: Worldview, rows: Floats, most: int) -> float:
-    """At most the least eigenvalue of any `most` candidates that she does not see yet."""
+    """At most the least eigenvalue of any `most` candidates that the learner does not see yet."""
     left = without_span(view.basis, unit_rows(rows))
     lengths = np.linalg.norm(left, axis=1)
     useful = lengths > DEPENDENT

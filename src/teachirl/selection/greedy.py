@@ -41,9 +41,16 @@ class GreedyPlan:
 
     Attributes
     ----------
-    chosen : indices of candidates; it ends early where nothing lowers the risk further
-    risk : the teaching risk at the end
+    chosen : tuple of int, candidates; it ends early where nothing lowers the risk further
+    risk : float, the teaching risk at the end
     scores : array [n], what the first is chosen by, larger is better; NaN if it may not be
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> plan = ti.greedy_plan(ti.Worldview(np.empty((0, 3))), [1, 2, 2], np.eye(3), size=1)
+    >>> plan.chosen, int(plan.scores.argmax())
+    ((1,), 1)
     """
 
     chosen: tuple[int, ...]
@@ -69,21 +76,28 @@ def greedy_plan(
 
     Parameters
     ----------
-    view : Worldview, what she sees at first
+    view : Worldview, what the learner sees at first
     weights : array [k], not all zero
     candidates : array [n, k]
+    size : int, the most features; None for any number
+    max_cost : float, the most that they may cost together; None for any
     costs : array [n], positive; 1 each by default. They matter only if they differ and there is a
         `max_cost`
     among : int array, the candidates that may be chosen; all by default
-    scorer : of these candidates for this view, if there is one; features of the plan but the last
-        are taught to it
+    scorer : RiskScorer of these candidates for this view, if there is one; features of the plan but
+        the last are taught to it
 
+    Returns
+    -------
+    GreedyPlan
+
+    Examples
+    --------
     >>> import numpy as np, teachirl as ti
-    >>> from teachirl.selection.greedy import greedy_plan
     >>> nothing = ti.Worldview(np.empty((0, 3)))
-    >>> greedy_plan(nothing, [1, 2, 2], np.eye(3), size=2).chosen
+    >>> ti.greedy_plan(nothing, [1, 2, 2], np.eye(3), size=2).chosen
     (1, 2)
-    >>> greedy_plan(nothing, [1, 2, 2], np.eye(3), max_cost=3, costs=[0.5, 1, 3]).chosen
+    >>> ti.greedy_plan(nothing, [1, 2, 2], np.eye(3), max_cost=3, costs=[0.5, 1, 3]).chosen
     (1, 0)
     """
     if scorer is None:

@@ -47,7 +47,7 @@ class GapGreedy:
 
     Parameters
     ----------
-    tolerance : guarantees that differ by at most this fraction of max R − min R tie
+    tolerance : float, guarantees that differ by at most this fraction of max R − min R tie
 
     Examples
     --------
@@ -63,6 +63,17 @@ class GapGreedy:
         check_limits(self.tolerance, 1.0)
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        """What to teach next.
+
+        Parameters
+        ----------
+        situation : Situation
+        rng : numpy.random.Generator, not used
+
+        Returns
+        -------
+        Choice
+        """
         task, candidates = situation.task, situation.candidates
         dear = situation.by_cost
         raced = self._race(situation, situation.view, candidates, dear)

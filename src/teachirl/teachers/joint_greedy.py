@@ -3,8 +3,9 @@
 What is guaranteed after a feature f depends on what is shown: max over demonstrations of the worst
 case of A ⊕ f. That maximum is dear (`what_to_show`), so it is sought for a few features only. Which
 they are, races tell (`race`) under what is shown now, under an optimal policy, and under the best
-demonstration for what she sees now. The last guarantees most, but often all that it earns, and then
-no feature adds to it; what features are worth shows under the others, and in the teaching risk.
+demonstration for what the learner sees now. The last guarantees most, but often all that it earns,
+and then no feature adds to it; what features are worth shows under the others, and in the teaching
+risk.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class JointGreedy:
 
     Where features differ in what they cost and there is so much to spend, it goes by gain per cost.
     Where no feature adds to what a demonstration could guarantee without it, the one that lowers
-    the teaching risk most is taught. It stops where no feature adds to her view, neither guarantee
+    the teaching risk most is taught. It stops where no feature adds to the view, neither guarantee
     nor risk improves, or the best that there is is guaranteed.
 
     The scores are what is proved of the reward guaranteed after each feature, or of the gain per
@@ -49,11 +50,12 @@ class JointGreedy:
 
     Parameters
     ----------
-    shortlist : for how many features a demonstration is sought, beside the winners of the races
-    starts : from how many places it is sought, see `best_demonstration`
-    seed : of the places. They are not drawn from the lesson's generator: so the same situation has
-        the same answer, and two features are compared by searches from the same places
-    tolerance : guarantees that differ by at most this fraction of max R − min R tie
+    shortlist : int, for how many features a demonstration is sought, beside the winners of the
+        races
+    starts : int, from how many places it is sought, see `best_demonstration`
+    seed : int, of the places. They are not drawn from the lesson's generator: so the same situation
+        has the same answer, and two features are compared by searches from the same places
+    tolerance : float, guarantees that differ by at most this fraction of max R − min R tie
 
     Examples
     --------
@@ -75,6 +77,17 @@ class JointGreedy:
             require(whole and value >= 1, f"{name} must be a whole number from 1 on, got {value!r}")
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        """What to teach next.
+
+        Parameters
+        ----------
+        situation : Situation
+        rng : numpy.random.Generator, not used
+
+        Returns
+        -------
+        Choice
+        """
         task, candidates = situation.task, situation.candidates
         dear = situation.by_cost
         costs = task.costs[candidates] if dear else np.ones(len(candidates))
@@ -104,7 +117,7 @@ class JointGreedy:
         return Choice(int(candidates[pick]), frozen(scores), new)
 
     def _races(self, situation: Situation, costs: Floats) -> Races:
-        """The races under what is shown now, an optimal policy, and the best for her present view;
+        """The races under what is shown now, an optimal policy, and the best for the present view;
         the last two only if they are others."""
         task, view = situation.task, situation.view
         shown = [situation.demonstration]

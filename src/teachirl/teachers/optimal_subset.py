@@ -17,22 +17,24 @@ class OptimalSubset:
     """Teaches the best set for the features or the money that there are, and then stops.
 
     Its members are taught in the order in which each lowers the risk most; their scores are how
-    much it falls, and the others have none. She plans when she begins. If that search is stopped
-    early, she searches on in each round, and changes what is left of the plan only for a better
-    one. How far from optimal the plan may be, seen from where she began, is the choice's `gap`, and
+    much it falls, and the others have none. The plan is made at the beginning. If that search is
+    stopped early, it goes on in each round, and what is left of the plan changes only for a better
+    one. How far from optimal the plan may be, seen from the beginning, is the choice's `gap`, and
     so the round's.
 
     Parameters
     ----------
-    max_nodes : how much to search in a round; where it does not suffice, a gap remains
+    max_nodes : int, how much to search in a round; where it does not suffice, a gap remains
 
+    Examples
+    --------
     >>> import numpy as np, teachirl as ti
-    >>> from teachirl.teachers.optimal_subset import OptimalSubset
     >>> mdp = ti.worlds.chain(4)
     >>> features = [[1, 1, 1.2, 0], [1, 0, 0, 0], [0, 1, 0, 0]]
     >>> task = ti.Task(mdp, [1, 1, 0, 0], ti.Worldview(np.empty((0, 4))), features)
     >>> learner, rng = ti.learners.MinNormPoint(), np.random.default_rng(0)
-    >>> lesson = ti.teach(task, OptimalSubset(), learner, rng=rng, budget=2, tolerance=-1)
+    >>> teacher = ti.teachers.OptimalSubset()
+    >>> lesson = ti.teach(task, teacher, learner, rng=rng, budget=2, tolerance=-1)
     >>> lesson.taught, lesson.rounds[-1].risk < 1e-9, lesson.rounds[1].gap < 1e-5
     ((1, 2), True, True)
     """
@@ -45,8 +47,16 @@ class OptimalSubset:
     def plan(self, situation: Situation) -> Subset:
         """The best set beyond what is taught, as indices into the teachable features.
 
-        All of it follows from the situation: what she planned in the rounds before is found again
-        if it is not in her notes.
+        All of it follows from the situation: what was planned in the rounds before is found again
+        if it is not in the notes.
+
+        Parameters
+        ----------
+        situation : Situation
+
+        Returns
+        -------
+        Subset
         """
         taught, notes = situation.taught, situation.notes
         known: tuple[int, ...]
@@ -75,6 +85,17 @@ class OptimalSubset:
         return replace(rest, chosen=found.chosen, risk=found.risk, gap=found.risk - plan.lower)
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        """What to teach next.
+
+        Parameters
+        ----------
+        situation : Situation
+        rng : numpy.random.Generator, not used
+
+        Returns
+        -------
+        Choice
+        """
         task, candidates = situation.task, situation.candidates
         plan = self.plan(situation)
         scores = np.full(len(task.teachable), np.nan)

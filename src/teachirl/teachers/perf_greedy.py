@@ -1,14 +1,14 @@
 """PerfGreedy, the paper's other teacher: the feature after which the learner does best.
 
-For each candidate f, the learner is let learn as the lesson would let her: with the worldview
-A' = A ⊕ ⟨f, ·⟩, the target A'μ_T and the policy that she has by now. Taught is the feature after
-which her policy π earns most, ⟨w, μ(π)⟩.
+For each candidate f, the learner is let learn as in the lesson: with the worldview A' = A ⊕ ⟨f, ·⟩,
+the target A'μ_T and the policy of the round before. Taught is the feature after which the learner's
+policy π earns most, ⟨w, μ(π)⟩.
 
-What the candidates share is done once: her policy, where each simulation begins, and what it does;
-equal rows are simulated once. How long she takes differs by orders of magnitude from candidate to
-candidate, so that simulations in step with each other would wait for the slowest. No bound tells
-early that one is not the best: the expert himself matches in every worldview, so that no bound on
-what matching policies earn is below what he earns. So each is simulated to its end.
+What the candidates share is done once: the present policy, where each simulation begins, and what
+it does; equal rows are simulated once. How long learning takes differs by orders of magnitude from
+candidate to candidate, so that simulations in step with each other would wait for the slowest. No
+bound tells early that one is not the best: the expert matches in every worldview, so that no bound
+on what matching policies earn is below what the expert earns. So each is simulated to its end.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ WORK = 2_000_000
 
 @dataclass(frozen=True)
 class PerfGreedy:
-    """Teaches what a learner, simulated for each candidate, does best after; she always chooses.
+    """Teaches what a learner, simulated for each candidate, does best after; it always chooses.
 
     The scores are what the learner's policy would earn.
 
     Parameters
     ----------
-    learner : who is simulated, best the one who is taught; or an `Informed`, who is told the reward
+    learner : Learner that is simulated, best the one that is taught; or an `Informed`, told the
+        reward
 
     Examples
     --------
     >>> import numpy as np, teachirl as ti
-    >>> from teachirl.teachers.perf_greedy import PerfGreedy
     >>> mdp = ti.worlds.chain(5)
     >>> view = ti.Worldview.select(mdp, ["cell 3"])
     >>> task = ti.Task(mdp, [-2, -1, 0, 1, 2], view, np.eye(5))
     >>> learner, rng = ti.learners.Projection(), np.random.default_rng(0)
-    >>> lesson = ti.teach(task, PerfGreedy(learner), learner, rng=rng)
+    >>> lesson = ti.teach(task, ti.teachers.PerfGreedy(learner), learner, rng=rng)
     >>> [each.name for each in lesson.rounds], lesson.rounds[-1].performance > 0.999
     (['', 'cell 1'], True)
     """
@@ -74,6 +74,17 @@ class PerfGreedy:
         )
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        """What to teach next.
+
+        Parameters
+        ----------
+        situation : Situation
+        rng : numpy.random.Generator, not used
+
+        Returns
+        -------
+        Choice
+        """
         task, candidates = situation.task, situation.candidates
         earned = self.simulate(situation)
         scores = np.full(len(task.teachable), np.nan)
@@ -82,7 +93,16 @@ class PerfGreedy:
         return Choice(int(candidates[first_largest(earned, TIE * largest)]), frozen(scores))
 
     def simulate(self, situation: Situation) -> Floats:
-        """What she would earn after each candidate, [len(candidates)]."""
+        """What the learner would earn after each candidate.
+
+        Parameters
+        ----------
+        situation : Situation
+
+        Returns
+        -------
+        array [len(candidates)]
+        """
         task, start = situation.task, situation.policy
         learner, shown = self.learner, situation.demonstration.expectations
         if isinstance(learner, Informed):
@@ -106,7 +126,8 @@ class PerfGreedy:
 
 
 def _known(situation: Situation) -> dict[bytes, float]:
-    """What she would earn after each row that was simulated before in this very situation."""
+    """What the learner would earn after each row that was simulated before in this very
+    situation."""
     here = (situation.view, situation.demonstration, situation.policy)
     known: dict[bytes, float]
     there, known = situation.notes.get("simulated", ((None,) * 3, {}))
@@ -134,7 +155,7 @@ class _Rehearsal:
         self.x, self.visits = occupancy(task.mdp, start), state_occupancy(task.mdp, start)
 
     def earned(self, seen: MDP, target: Floats) -> float | None:
-        """What she earns in the end; None if it takes the learner herself to tell."""
+        """What the learner earns in the end; None if only the learner itself can tell."""
         learner, dynamics, units = self.learner, seen.dynamics, even_units(seen, target)
         mu, target = np.asarray(seen.features.T @ self.visits) / units, target / units
         seen = seen.with_features(divided(seen.features, units))
@@ -172,6 +193,6 @@ class _Rehearsal:
                 idle,
             )
             left -= burst
-        if not miss < (1.0 - 1e-9) * begun:  # she compares that to her start, up to rounding
+        if not miss < (1.0 - 1e-9) * begun:  # compared to the start, up to rounding
             return None
         return float(self.rewards @ np.add.reduceat(x, dynamics.offsets[:-1]))

@@ -1,6 +1,6 @@
 """Which feature lifts the guarantee most? The candidates race, and few of them run far.
 
-After a feature f the learner has the worldview A ⊕ f, and what is guaranteed is her worst case,
+After a feature f the learner has the worldview A ⊕ f, and what is guaranteed is the worst case,
 
     g_f = min ⟨w, μ⟩  over  μ ∈ M with ‖(A ⊕ f)(μ − μ_T)‖ ≤ ε,
 
@@ -11,8 +11,8 @@ that of exhaustive search, where candidates whose g_f differ by at most `toleran
 tie and the first of them is taken.
 
 At ε = 0 all candidates share the plans of one pool (`contenders`), and most are beaten without an
-MDP solve of their own. At ε > 0 each worst case that is solved has a witness, who bounds those of
-others: where he matches in their view too, or would if mixed with the demonstration.
+MDP solve of their own. At ε > 0 each worst case that is solved has a witness, which bounds those of
+others: where it matches in their view too, or would if mixed with the demonstration.
 
 Candidates may have an ε of their own each: then one more row can make the guarantee smaller.
 
@@ -53,18 +53,19 @@ class Raced:
 
     Attributes
     ----------
-    best : index of the best candidate: the one that gains most, or most per cost if there are costs
-    second : the best of the others; None if there are none
-    single : index of the candidate that gains most, whatever it costs
-    second_single : the best of the others, whatever they cost
+    best : int, index of the best candidate: the one that gains most, or most per cost if there are
+        costs
+    second : int, the best of the others; None if there are none
+    single : int, index of the candidate that gains most, whatever it costs
+    second_single : int, the best of the others, whatever they cost
     lower, upper : arrays [n], bounds on the reward that is guaranteed after each candidate, valid
         up to rounding: close for those four, for the others as they were once beaten
-    idle : bool array [n], which of them change nothing in her view
-    present : the reward that is guaranteed as things stand
-    tie : gains that differ by at most this count as equal
-    matchable : False if no policy matches the demonstration even now: nothing is guaranteed
-    weighed : how often a candidate's bounds were tightened
-    solves : how many MDPs were solved
+    idle : bool array [n], which of them change nothing in the view
+    present : float, the reward that is guaranteed as things stand
+    tie : float, gains that differ by at most this count as equal
+    matchable : bool, False if no policy matches the demonstration even now: nothing is guaranteed
+    weighed : int, how often a candidate's bounds were tightened
+    solves : int, how many MDPs were solved
     """
 
     best: int
@@ -97,14 +98,20 @@ def race(
 
     Parameters
     ----------
+    mdp : MDP
+    view : Worldview
     weights : array [k]
-    demonstration : what she is shown, or the policy that she is shown
+    demonstration : Demonstration or Policy that the learner is shown
     candidates : array [n, k], at least one
-    mismatch : ε, up to which learners are taken to match
+    mismatch : float, ε, up to which learners are taken to match
     mismatches : array [n], ε once each candidate is taught; the same by default
     costs : array [n], positive: what counts is then the gain per cost
-    tolerance : gains that differ by at most this fraction of max R − min R tie; of gains per cost,
-        in units of the smallest cost
+    tolerance : float, gains that differ by at most this fraction of max R − min R tie; of gains per
+        cost, in units of the smallest cost
+
+    Returns
+    -------
+    Raced
 
     Examples
     --------
@@ -322,7 +329,7 @@ class _Separate(_Race):
         off = expectations_of(self.mdp, occupancy) - self.shown.expectations
         distance = np.hypot(np.linalg.norm(self.view.matrix @ off), self.features @ off)
         if self.surely:
-            # Mixed with the demonstration he matches: with this share he is ε away.
+            # Mixed with the demonstration it matches: with this share it is ε away.
             share = np.ones(len(distance))
             np.divide(self.after, distance, out=share, where=distance > self.after)
             bound = reward * share

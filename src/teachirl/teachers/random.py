@@ -14,13 +14,25 @@ from ..teaching.teacher import Choice, Situation
 class Random:
     """Teaches any of the candidates, each as likely as the others.
 
-    >>> import numpy as np, teachirl as ti
-    >>> from teachirl.teachers.random import Random
-    >>> Random()
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> ti.teachers.Random()
     Random()
     """
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        """What to teach next.
+
+        Parameters
+        ----------
+        situation : Situation
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        Choice
+        """
         scores = np.full(len(situation.task.teachable), np.nan)
         scores[situation.candidates] = 0.0
         return Choice(int(rng.choice(situation.candidates)), frozen(scores))

@@ -21,13 +21,25 @@ class TRGreedy:
 
     The scores are how much the risk falls, or the gain per cost if the choice is by that.
 
-    >>> import numpy as np, teachirl as ti
-    >>> from teachirl.teachers.tr_greedy import TRGreedy
-    >>> TRGreedy()
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> ti.teachers.TRGreedy()
     TRGreedy()
     """
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        """What to teach next.
+
+        Parameters
+        ----------
+        situation : Situation
+        rng : numpy.random.Generator, not used
+
+        Returns
+        -------
+        Choice
+        """
         task, candidates = situation.task, situation.candidates
         dear = situation.by_cost
         plan = greedy_plan(

@@ -30,12 +30,19 @@ VERSION = 2
 
 
 class LessonStatus(enum.Enum):
-    """Why a lesson ended; the text says what to do about it."""
+    """Why a lesson ended; the text says what to do about it.
 
-    LEARNED = "she earns what the expert does, up to the tolerance"
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> print(ti.LessonStatus.OUT_OF_MONEY)
+    no feature that is left is within max_cost
+    """
+
+    LEARNED = "the learner earns what the expert does, up to the tolerance"
     INDISTINGUISHABLE = (
-        "she earns what the expert does, as far as the demonstrations tell; record more, or give "
-        "until"
+        "the learner earns what the expert does, as far as the demonstrations tell; record more, "
+        "or give until"
     )
     GUARANTEED = "the performance that was asked for is guaranteed"
     OUT_OF_BUDGET = "as many features as allowed were taught; raise budget to go on"
@@ -56,24 +63,34 @@ class Round:
 
     Attributes
     ----------
-    taught : index into the task's teachable features; None in round 0, the untaught learner
-    name : the feature's name; empty in round 0
+    taught : int, index into the task's teachable features; None in round 0, the untaught learner
+    name : str, the feature's name; empty in round 0
     scores : array [n], the teacher's of all candidates, larger is better and NaN for the rest; None
         in round 0
-    shown : whether what is demonstrated was changed in this round
-    cost : of all features taught so far
-    risk, relative_risk : of her worldview after this round
-    mismatch : ‖A(μ_L − μ_T)‖, between her and the demonstration
-    performance : her relative performance
-    guaranteed : relative performance that every learner with her worldview has who matches the
-        demonstration, up to the `mismatch` that `teach` was given: exactly, unless told otherwise.
-        One who stops further from it, as `Projection` does, may do a little worse: `certify` with
-        her own mismatch is what covers her. NaN if it was not asked for
-    gap : by how much the teaching risk at the end of the teacher's plan may exceed the least within
-        the budget; NaN if she does not say. Only `OptimalSubset` does
-    solves : MDPs that the learner solved
-    choosing_seconds, learning_seconds, certifying_seconds : what the teacher, the learner and the
-        guarantee took
+    shown : bool, whether what is demonstrated was changed in this round
+    cost : float, of all features taught so far
+    risk, relative_risk : floats, of the learner's worldview after this round
+    mismatch : float, ‖A(μ_L − μ_T)‖, between the learner and the demonstration
+    performance : float, the learner's relative performance
+    guaranteed : float, relative performance that every learner with this worldview has who matches
+        the demonstration, up to the `mismatch` that `teach` was given: exactly, unless told
+        otherwise. One who stops further from it, as `Projection` does, may do a little worse, and
+        is covered by `certify` with that mismatch. NaN if it was not asked for
+    gap : float, by how much the teaching risk at the end of the teacher's plan may exceed the least
+        within the budget; NaN if the teacher does not say. Only `OptimalSubset` does
+    solves : int, MDPs that the learner solved
+    choosing_seconds, learning_seconds, certifying_seconds : floats, what the teacher, the learner
+        and the guarantee took
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> mdp = ti.worlds.chain(3)
+    >>> task = ti.Task(mdp, [0, 0, 1], ti.Worldview.select(mdp, []), np.eye(3))
+    >>> rng, learner = np.random.default_rng(0), ti.learners.MinNormPoint()
+    >>> lesson = ti.teach(task, ti.teachers.TRGreedy(), learner, rng=rng)
+    >>> [(each.name, each.cost, each.risk) for each in lesson.rounds]
+    [('', 0.0, 1.0), ('cell 3', 1.0, 0.0)]
     """
 
     taught: int | None
@@ -101,9 +118,19 @@ class Lesson:
     ----------
     task : Task
     rounds : tuple of Round; the first is the untaught learner
-    policy : what she does in the end
-    demonstration : what she is shown in the end
+    policy : Policy of the learner in the end
+    demonstration : Demonstration that the learner is shown in the end
     status : LessonStatus
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> mdp = ti.worlds.chain(3)
+    >>> task = ti.Task(mdp, [0, 0, 1], ti.Worldview.select(mdp, []), np.eye(3))
+    >>> rng, learner = np.random.default_rng(0), ti.learners.MinNormPoint()
+    >>> lesson = ti.teach(task, ti.teachers.TRGreedy(), learner, rng=rng)
+    >>> lesson.taught, lesson.status, lesson.worldview
+    ((2,), LEARNED, Worldview(1 row on 3 features, rank 1))
     """
 
     task: Task
@@ -119,7 +146,7 @@ class Lesson:
 
     @property
     def worldview(self) -> Worldview:
-        """What she sees in the end."""
+        """Worldview, what the learner sees in the end."""
         view = self.task.worldview
         for feature in self.taught:
             view = view.extend(self.task.teachable[feature], self.task.names[feature])
@@ -137,7 +164,13 @@ class Lesson:
         Parameters
         ----------
         size, max_cost : the budgets that the lesson had, what is required included
-        max_nodes : how much to search for a better bound
+        size : int, how many features the lesson could teach, what is required included
+        max_cost : float, what they could cost, likewise
+        max_nodes : int, how much to search for a better bound
+
+        Returns
+        -------
+        GreedyGap
         """
         task, taught = self.task, list(self.taught)
         places, money = checked_limits(size, max_cost)
@@ -185,22 +218,52 @@ class Lesson:
         return "\n".join([*lines, f"ended: {self.status}"])
 
     def to_json(self) -> str:
-        """The lesson as JSON; `from_json` reads it."""
+        """The lesson as JSON; `from_json` reads it.
+
+        Returns
+        -------
+        str
+        """
         return json.dumps(_document(self), allow_nan=False, indent=1)
 
     @staticmethod
     def from_json(text: str, task: Task) -> Lesson:
-        """A lesson of this task, as `to_json` wrote it."""
+        """A lesson of this task, as `to_json` wrote it.
+
+        Parameters
+        ----------
+        text : str
+        task : Task that the lesson is of; another one is refused
+
+        Returns
+        -------
+        Lesson
+        """
         return _of_document(text, task, "the lesson")
 
     def save(self, path: str | Path) -> None:
-        """Write the lesson as JSON, whole or not at all."""
+        """Write the lesson as JSON, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
         with replacing(Path(path)) as file:
             file.write(self.to_json().encode())
 
     @staticmethod
     def load(path: str | Path, task: Task) -> Lesson:
-        """Read a lesson of this task that was saved."""
+        """Read a lesson of this task that was saved.
+
+        Parameters
+        ----------
+        path : str or Path
+        task : Task that the lesson is of; another one is refused
+
+        Returns
+        -------
+        Lesson
+        """
         try:
             text = Path(path).read_bytes().decode()
         except UnicodeDecodeError as error:

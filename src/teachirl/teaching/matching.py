@@ -17,8 +17,8 @@ class Matching:
 
     Parameters
     ----------
-    mismatch : ε, in the learner's features, whatever is shown and seen; None: as closely as the
-        expert himself does, ‖A‖ times the demonstration's error, which is 0 for an exact one
+    mismatch : float, ε, in the learner's features, whatever is shown and seen; None: as closely as
+        the expert does, ‖A‖ times the demonstration's error, which is 0 for an exact one
 
     Examples
     --------

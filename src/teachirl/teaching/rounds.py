@@ -1,8 +1,8 @@
 """The rounds of a lesson, one by one: what the teacher chose, and where that led.
 
-Round 0 is the learner as she comes, trained on what she sees of the demonstration. In each round
-that follows the teacher chooses a feature f, the learner's worldview becomes A ⊕ ⟨f, ·⟩, and she
-trains from her last policy on her new view of the demonstration. Whoever drives the rounds decides
+Round 0 is the untaught learner, trained on what is seen of the demonstration. In each round that
+follows the teacher chooses a feature f, the learner's worldview becomes A ⊕ ⟨f, ·⟩, and the learner
+trains from the last policy on the new view of the demonstration. Whoever drives the rounds decides
 when there have been enough (`teach`); without a learner they are a plan, and what it guarantees.
 """
 
@@ -41,10 +41,10 @@ class Moment:
     Attributes
     ----------
     round : Round, its numbers
-    taught : indices of all features that were taught so far
+    taught : tuple of int, indices of all features that were taught so far
     view : Worldview, what the learner sees by now
-    demonstration : what she is shown by now
-    policy : what she does by now
+    demonstration : Demonstration that the learner is shown by now
+    policy : Policy of the learner by now
     situation, choice : where the teacher chose, and what; None before anything was taught
     """
 

@@ -41,16 +41,15 @@ class Task:
     ----------
     mdp : MDP, with the true features
     weights : array [k], the true reward's
-    worldview : what the learner sees at the beginning
+    worldview : Worldview, what the learner sees at the beginning
     teachable : array [n, k], a row a feature that could be taught; or a worldview, for its names
     costs : array [n], what teaching each costs, positive; 1 each by default
-    names : n names; by default a row with one entry that is not 0 is called by the MDP's feature,
-        and others by their number
-    demonstration : what the learner is shown, or the policy that she is shown; an optimal policy by
-        default
-    required, forbidden : indices or names of features that must be taught, or must not
-    indistinct : what no policy can change, `indistinct_directions(mdp)` unless given; with less of
-        it, what is proved holds as well, and is looser at most
+    names : sequence of n str; by default a row with one entry that is not 0 is called by the MDP's
+        feature, and others by their number
+    demonstration : Demonstration or Policy that the learner is shown; an optimal policy by default
+    required, forbidden : sequences of int or str, features that must be taught, or must not
+    indistinct : Indistinct, what no policy can change, `indistinct_directions(mdp)` unless given;
+        with less of it, what is proved holds as well, and is looser at most
 
     Examples
     --------
@@ -115,21 +114,30 @@ class Task:
 
     @cached_property
     def best(self) -> Plan:
-        """max R, and a policy that has it"""
+        """Plan with max R."""
         return optimal_policy(self.mdp, self.weights)
 
     @cached_property
     def worst(self) -> Plan:
-        """min R, and a policy that has it"""
+        """Plan with min R."""
         return worst_policy(self.mdp, self.weights)
 
     @cached_property
     def indistinct(self) -> Indistinct:
-        """The directions along which all policies look the same."""
+        """Indistinct, the directions along which all policies look the same."""
         return indistinct_directions(self.mdp) if self._indistinct is None else self._indistinct
 
     def relative(self, reward: float) -> float:
-        """(reward − min R)/(max R − min R), clipped to [0, 1]; 1 where all policies are equal."""
+        """(reward − min R)/(max R − min R), clipped to [0, 1]; 1 where all policies are equal.
+
+        Parameters
+        ----------
+        reward : float
+
+        Returns
+        -------
+        float in [0, 1]
+        """
         width = self.best.value - self.worst.value
         doubt = self.best.upper - self.best.lower + self.worst.upper - self.worst.lower
         if width <= doubt:
@@ -137,7 +145,16 @@ class Task:
         return min(max((reward - self.worst.value) / width, 0.0), 1.0)
 
     def relative_at_least(self, reward: float) -> float:
-        """The same of a reward that is guaranteed, rounded down by what planning may be off."""
+        """As `relative`, of a reward that is guaranteed: rounded down by what planning may be off.
+
+        Parameters
+        ----------
+        reward : float
+
+        Returns
+        -------
+        float in [0, 1]
+        """
         if self.mdp.n_pairs == self.mdp.n_states:  # there is one policy
             return 1.0
         return performance_at_least(self.mdp, self.weights, reward, self.best, self.worst)
@@ -151,7 +168,20 @@ class Task:
         tolerance: float = 1e-6,
         max_seconds: float = math.inf,
     ) -> WorstCaseBounds:
-        """The least reward of learners who see this, are shown that, and match so closely."""
+        """The least reward of all learners who match.
+
+        Parameters
+        ----------
+        view : Worldview, what they see
+        demonstration : Demonstration that they are shown
+        matching : Matching, how closely they match
+        tolerance : float, how far apart the bounds may be, as a fraction of max R − min R
+        max_seconds : float, how long to search
+
+        Returns
+        -------
+        WorstCaseBounds
+        """
         allowed = matching.within(view, demonstration)
         return worst_case(
             self.mdp,
@@ -171,9 +201,18 @@ class Task:
         *,
         max_seconds: float = math.inf,
     ) -> float:
-        """The relative performance that learners who see this and match that have at least.
+        """The relative performance that all learners who match have at least.
 
-        It is 0 if nobody matches: nothing is known of who comes near.
+        Parameters
+        ----------
+        view : Worldview, what they see
+        demonstration : Demonstration that they are shown
+        matching : Matching, how closely they match
+        max_seconds : float, how long to search
+
+        Returns
+        -------
+        float in [0, 1]; 0 if nobody matches, as nothing is known of who comes near
         """
         found = self.worst_case(view, demonstration, matching, max_seconds=max_seconds)
         if found.status is WorstCaseStatus.INFEASIBLE:
@@ -181,7 +220,16 @@ class Task:
         return self.relative_at_least(found.lower)
 
     def index(self, feature: int | str) -> int:
-        """The number of a teachable feature, given by number or name."""
+        """The number of a teachable feature.
+
+        Parameters
+        ----------
+        feature : int or str, its number or name
+
+        Returns
+        -------
+        int
+        """
         return self._indices("feature", [feature])[0]
 
     def _checked_costs(self, costs: ArrayLike | None) -> Floats:

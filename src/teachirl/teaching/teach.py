@@ -43,23 +43,26 @@ def teach(
 
     Parameters
     ----------
-    rng : for teachers who leave something to chance
-    budget : B, how many features may be taught in all, those of `after` included; all of them by
-        default
-    max_cost : what they may cost in all, those of `after` included
-    tolerance : ε; the lesson ends once |R(L) − R(T)| is at most this fraction of max R − min R, T
-        being the task's own demonstration; or, if only episodes of it are known, once that is
+    task : Task
+    teacher : Teacher, who chooses what to teach
+    learner : Learner, or Informed who is told the reward
+    rng : numpy.random.Generator, for teachers who leave something to chance
+    budget : int, B, how many features may be taught in all, those of `after` included; all of them
+        by default
+    max_cost : float, what they may cost in all, those of `after` included
+    tolerance : float, ε; the lesson ends once |R(L) − R(T)| is at most this fraction of max R − min
+        R, T being the task's own demonstration; or, if only episodes of it are known, once that is
         within what they leave open. A negative one never ends it. 1e-3 by default; with `until`,
         which asks for more than luck, negative
-    until : the lesson ends once this relative performance is guaranteed, up to 1e-9
-    mismatch : how closely learners are taken to match, in her features, for what is guaranteed. By
-        default exactly; a sampled demonstration, as closely as the expert himself does. For one
-        who stops early, such as Projection(tolerance), give what she stops at, or see
-        `Round.guaranteed`
-    certified : whether to compute what is guaranteed, one exact worst case a round
-    start : the policy that the learner starts with; the uniform one by default
-    after : a lesson of this task to go on from. What its last round guarantees is computed anew,
-        with this `mismatch`
+    until : float, the lesson ends once this relative performance is guaranteed, up to 1e-9
+    mismatch : float, how closely learners are taken to match, in their features, for what is
+        guaranteed. By default exactly; a sampled demonstration, as closely as the expert does. For
+        one who stops early, such as Projection(tolerance), give the distance at which it stops, or
+        see `Round.guaranteed`
+    certified : bool, whether to compute what is guaranteed, one exact worst case a round
+    start : Policy that the learner starts with; the uniform one by default
+    after : Lesson of this task to go on from. What its last round guarantees is computed anew, with
+        this `mismatch`
 
     Returns
     -------
@@ -77,7 +80,7 @@ def teach(
          taught             cost   risk   mismatch  performance  guaranteed
       0  (nothing yet)         0  1.000     < 1e-9        0.479       0.000
       1  cell 1                1  0.775     < 1e-9        1.000       1.000
-    ended: she earns what the expert does, up to the tolerance
+    ended: the learner earns what the expert does, up to the tolerance
     """
     _check_those_involved(task, teacher, learner, rng)
     if tolerance is None:

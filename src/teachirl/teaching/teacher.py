@@ -1,7 +1,7 @@
-"""What a teacher is: told where the lesson stands, she chooses what to teach next.
+"""What a teacher is: told where the lesson stands, it chooses what to teach next.
 
-She knows the task, what the learner sees by now, and how the learner behaves; not how the learner
-learns, unless she is given a learner of her own to simulate.
+A teacher knows the task, what the learner sees by now, and how the learner behaves; not how the
+learner learns, unless the teacher is given a learner to simulate.
 """
 
 from __future__ import annotations
@@ -28,19 +28,32 @@ class Situation:
     Attributes
     ----------
     task : Task
-    view : what the learner sees by now
-    demonstration : what she is shown by now
-    policy : what she does by now
-    taught : indices into the task's teachable features, in the order in which they were taught
+    view : Worldview, what the learner sees by now
+    demonstration : Demonstration that the learner is shown by now
+    policy : Policy of the learner by now
+    taught : tuple of int, indices into the task's teachable features, in the order of teaching
     candidates : int array, indices of those that may be chosen: neither taught nor forbidden and
         within the budget; while some are required, those alone. Never empty
-    features_left : how many features may still be taught
-    cost_left : what they may cost in all, up to rounding, see `money_left`; ∞ if it does not matter
+    features_left : int, how many features may still be taught
+    cost_left : float, what they may cost in all, up to rounding, see `money_left`; ∞ if it does not
+        matter
     matching : Matching, how closely learners are taken to match
-    begun : how many of `taught` had been taught before this teacher took over, in a lesson that
-        goes on from another; all that follow are her own choices
-    notes : the teacher's own, kept from one round of a lesson to the next, to save work: with none
-        of them she must choose the same
+    begun : int, how many of `taught` had been taught before this teacher took over, in a lesson
+        that goes on from another; all that follow are the teacher's own choices
+    notes : dict, the teacher's own, kept from one round of a lesson to the next, to save work:
+        without it the teacher must choose the same
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> mdp = ti.worlds.chain(3)
+    >>> view, shown = ti.Worldview.select(mdp, []), ti.Policy.uniform(mdp)
+    >>> task = ti.Task(mdp, [0, 0, 1], view, np.eye(3))
+    >>> now = ti.teachers.Situation(
+    ...     task, view, task.demonstration, shown, (), np.arange(3), 3, np.inf
+    ... )
+    >>> ti.teachers.TRGreedy().choose(now, np.random.default_rng(0)).feature
+    2
     """
 
     task: Task
@@ -84,12 +97,18 @@ class Choice:
 
     Attributes
     ----------
-    feature : index into the task's teachable features; None to stop, as nothing would help
+    feature : int, index into the task's teachable features; None to stop, as nothing would help
     scores : array [n], how good each teachable feature would be, by the teacher's own measure and
         larger is better; NaN for those that were not considered
-    demonstration : what to show from now on, if not the same as before
-    gap : for a teacher who plans ahead, by how much the teaching risk at the end of her plan may
-        exceed the least that there is within the budget; NaN if she does not say
+    demonstration : Demonstration to show from then on, if not the same as before
+    gap : float, for a teacher who plans ahead, by how much the teaching risk at the end of the plan
+        may exceed the least that there is within the budget; NaN if the teacher does not say
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> ti.teachers.Choice(1, np.array([0.2, 0.5])).feature
+    1
     """
 
     feature: int | None
@@ -99,8 +118,33 @@ class Choice:
 
 
 class Teacher(Protocol):
-    """Anything that can choose; `testing.check_teacher` tells whether it does it properly."""
+    """Anything that can choose; `testing.check_teacher` tells whether it does it properly.
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> class Last:
+    ...     def choose(self, situation, rng):
+    ...         last = int(situation.candidates[-1])
+    ...         scores = np.full(len(situation.task.teachable), np.nan)
+    ...         scores[last] = 1.0
+    ...         return ti.teachers.Choice(last, scores)
+    >>> mdp, rng = ti.worlds.chain(3), np.random.default_rng(0)
+    >>> task = ti.Task(mdp, [0, 0, 1], ti.Worldview.select(mdp, []), np.eye(3))
+    >>> ti.teach(task, Last(), ti.learners.MinNormPoint(), rng=rng).taught
+    (2,)
+    """
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
-        """What to teach next; `rng` is for whoever leaves it to chance."""
+        """What to teach next.
+
+        Parameters
+        ----------
+        situation : Situation
+        rng : numpy.random.Generator, for whoever leaves it to chance
+
+        Returns
+        -------
+        Choice
+        """
         ...

@@ -25,17 +25,17 @@ from ..worlds import chain, gridworld
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Something to learn: what is true, what she sees of it, and what she is shown.
+    """Something to learn: what is true, what the learner sees of it, and what is shown.
 
     Attributes
     ----------
-    name : what is special about it
+    name : str, what is special about it
     mdp : MDP with the true features φ
     view : Worldview A
     weights : array [k], the true reward
     expert : Policy that is demonstrated
-    target : array [ℓ], the demonstration as she sees it
-    reachable : whether the expert matches the target; otherwise, no policy does
+    target : array [ℓ], the demonstration as the learner sees it
+    reachable : bool, whether the expert matches the target; otherwise, no policy does
     """
 
     name: str
@@ -85,13 +85,13 @@ class Case:
         return self.miss(self.nearest_policy)
 
     def miss(self, policy: Policy) -> float:
-        """‖μ(π) − target‖ in her features, by a dense solve that no learner uses."""
+        """‖μ(π) − target‖ in the learner's features, by a dense solve that no learner uses."""
         return float(np.linalg.norm(dense_expectations(self.seen, policy) - self.target))
 
     def twin(self) -> Case:
-        """A case with other true features that looks the same to her, down to the last bit.
+        """A case with other true features that looks the same to the learner, down to the last bit.
 
-        Her features come first among the true ones, others after them; she sees the first.
+        What is seen comes first among the true features, others after it.
         """
         hers, n_rows = self.seen.features, int(self.seen.features.shape[0])
         others = np.cos(np.arange(10.0 * n_rows)).reshape(n_rows, 10)
@@ -131,7 +131,7 @@ def cases() -> Iterator[Case]:
     """All cases, made anew, so that a learner that breaks one breaks it for itself."""
     line = chain(5)
     right, away = [-2.0, -1.0, 0.0, 1.0, 2.0], [-1.0, -1.0, -1.0, 0.0, 0.0]
-    # The expert does less of all that she sees than a policy that knows nothing: signs matter.
+    # The expert does less of all that is seen than a policy that knows nothing: signs matter.
     yield _case("a chain of five cells", line, np.eye(5)[:3], away)
     yield _case("an empty worldview", line, np.empty((0, 5)), right)
     yield _case("features that are all zero", line, np.zeros((2, 5)), right)

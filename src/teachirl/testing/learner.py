@@ -1,10 +1,10 @@
 """What a learner promises, as a check that any author can run on their own class.
 
-With her features Aφ, a target b [ℓ] and σ = max ‖Aφ‖/(1 − γ), which no policy's expectations
-exceed: she returns a policy π with ‖μ(π) − b‖ = mismatch. Sizes are compared to max(σ, ‖b‖), as
-she may be right up to rounding only. How closely she matches is hers to say, as a share of σ in
-even units (`learners.learner`), so that no feature is left out because its numbers are small. What
-is nearest if nothing matches may be measured in these, or in her features as they are.
+With the features Aφ, a target b [ℓ] and σ = max ‖Aφ‖/(1 − γ), which no policy's expectations
+exceed: a learner returns a policy π with ‖μ(π) − b‖ = mismatch. Sizes are compared to max(σ, ‖b‖),
+as that may be right up to rounding only. How closely to match is the learner's to say, as a share
+of σ in even units (`learners.learner`), so that no feature is left out because its numbers are
+small. What is nearest if nothing matches may be measured in these, or in the features as given.
 """
 
 from __future__ import annotations
@@ -25,32 +25,38 @@ from .mdp import parts_of, promise
 
 # What rounding may do, as a share of max(σ, ‖b‖); at a discount of .999 it does a hundredth of it.
 ROUNDING = 1e-9
-# What counts as matched if a learner has no `tolerance` of her own, as a share of σ.
+# What counts as matched if a learner has no `tolerance` of its own, as a share of σ.
 TOLERANCE = 1e-3
-# She must cover this share of the way from the mismatch of the start to the least there is.
+# A learner must cover this share of the way from the mismatch of the start to the least there is.
 PROGRESS = 0.1
 
 
 def check_learner(learner: Learner | Informed) -> None:
-    """Raise an `AssertionError` that says where a learner breaks her promises, if she does.
+    """Raise an `AssertionError` that says where a learner breaks a promise, if it does.
 
-    She is run on small worlds: an empty worldview, zero and duplicate features, targets that no
-    policy has, one state, one action, states that are never reached, a terminal sink, and more.
-    Her policy must do what she claims, and she must
+    The learner is run on small worlds: an empty worldview, zero and duplicate features, targets
+    that no policy has, one state, one action, states that are never reached, a terminal sink, and
+    more. Its policy must do what is claimed, and the learner must
 
-    - be no farther from the target than where she started, and at least a tenth nearer to it if
-      some policy is (so do not limit her to one step), unless her attribute ``matches`` is False,
-      as that of a learner who is after something else;
-    - claim MATCHED only within ``tolerance``, her attribute (a share of max ‖Aφ‖/(1 − γ) in even
-      units; 1e-3 if she has none), or ``mismatch``, if she has that (in her features), NEAREST only
-      if no policy is nearer by more than these;
-    - claim no more for ``nearest`` than is true, and in no case more than her own mismatch;
+    - be no farther from the target than the start, and at least a tenth nearer to it if some policy
+      is (so allow for more than one step), unless its attribute ``matches`` is False, as that of a
+      learner who is after something else;
+    - claim MATCHED only within ``tolerance``, its attribute (a share of max ‖Aφ‖/(1 − γ) in even
+      units; 1e-3 if it has none), or ``mismatch``, if it has that (in the features as given), and
+      NEAREST only if no policy is nearer by more than these;
+    - claim no more for ``nearest`` than is true, and in no case more than its own mismatch;
     - give the same answer to the same question, and to another whose true features differ but look
-      the same to her; and leave what she is given as it is;
+      the same; and leave what it is given as it is;
     - refuse a target of another shape or that is not finite, and a start of another MDP.
 
     Someone `Informed` is told the true reward, and may answer by it.
 
+    Parameters
+    ----------
+    learner : Learner or Informed
+
+    Examples
+    --------
     >>> import numpy as np, teachirl as ti
     >>> from teachirl.learners import LearnStatus
     >>> from teachirl.learners.learner import Assignment
@@ -85,7 +91,9 @@ def check_learner(learner: Learner | Informed) -> None:
         learned = _check_starts(told, case)
         _check_barrier(case)
         again = _learn(told, case, None, f"{case.name}, asked again")
-        _check_equal(learned, again, f"{case.name}: she must give the same answer when asked again")
+        _check_equal(
+            learned, again, f"{case.name}: a learner must give the same answer when asked again"
+        )
         if not isinstance(learner, Informed):
             _check_twin(told, case, learned)
     _check_lists(learner)
@@ -102,7 +110,7 @@ def _told(learner: Learner | Informed, case: Case) -> Learner:
 
 
 def _check_starts(learner: Learner, case: Case) -> Learned:
-    """All starts; what she learns without one is returned."""
+    """All starts; what is learned without one is returned."""
     place = f"{case.name}, from no start"
     learned = _learn(learner, case, None, place)
     _check_learned(learner, case, Policy.uniform(case.seen), learned, place)
@@ -116,7 +124,7 @@ def _check_starts(learner: Learner, case: Case) -> Learned:
 
 
 def _learn(learner: Learner, case: Case, start: Policy | None, place: str) -> Learned:
-    """What she learns, with a target that she could write to."""
+    """What is learned, with a target that could be written to."""
     target = np.array(case.target)
 
     def given() -> dict[str, object]:
@@ -132,12 +140,14 @@ def _learn(learner: Learner, case: Case, start: Policy | None, place: str) -> Le
         else:
             learned = learner.learn(case.seen, target, start=start)
     except Exception as error:
-        raise AssertionError(f"{place}: she must learn, but raised {_shown(error)}") from error
+        raise AssertionError(
+            f"{place}: a learner must learn, but raised {_shown(error)}"
+        ) from error
     after = given()
     for name, bits in before.items():
         promise(
             after.get(name) == bits,
-            f"{place}: she must leave what she is given as it is, but {name} is another afterwards",
+            f"{place}: a learner must leave what is given as it is, but {name} is another after it",
         )
     promise(
         isinstance(learned, Learned),
@@ -183,7 +193,7 @@ def _check_learned(
     near = even <= goal or (allowed > 0.0 and miss <= allowed + slack)
     promise(
         learned.status is not LearnStatus.MATCHED or near,
-        f"{place}: MATCHED means a mismatch within {goal} in even units, what she allows, "
+        f"{place}: MATCHED means a mismatch within {goal} in even units, what it allows, "
         f"got {even}",
     )
     try:
@@ -205,7 +215,7 @@ def _goal(learner: Learner, case: Case) -> float:
 def _check_nearness(
     learner: Learner, case: Case, start: Policy, learned: Learned, place: str
 ) -> None:
-    """Whether she is as near as she must be, in the case's units."""
+    """Whether the policy is as near as it must be, in the case's units."""
     miss, first, slack = case.miss(learned.policy), case.miss(start), _slack(case)
     goal = _goal(learner, case) + float(getattr(learner, "mismatch", 0.0))
     promise(
@@ -222,8 +232,8 @@ def _check_nearness(
         enough = first - PROGRESS * (first - case.nearest)
         promise(
             not far or miss <= enough,
-            f"{place}: she must get nearer to the target, from a mismatch of {first} to {enough} "
-            f"or less as {case.nearest} is possible, got {miss}",
+            f"{place}: a learner must get nearer to the target, from a mismatch of {first} to "
+            f"{enough} or less as {case.nearest} is possible, got {miss}",
         )
 
 
@@ -236,8 +246,7 @@ def _check_types(seen: MDP, learned: Learned, place: str) -> None:
     for name, array in (("expectations", learned.expectations), ("weights", learned.weights)):
         promise(
             _is_floats(array) and array.shape == shape and bool(np.isfinite(array).all()),
-            f"{place}: {name} must be {shape[0]} finite floats, one a feature of hers, "
-            f"got {array!r}",
+            f"{place}: {name} must be {shape[0]} finite floats, one a feature, got {array!r}",
         )
     history = learned.history
     promise(
@@ -264,14 +273,14 @@ def _check_types(seen: MDP, learned: Learned, place: str) -> None:
 
 
 def _check_twin(learner: Learner, case: Case, learned: Learned) -> None:
-    """She cannot tell two worlds apart that she sees the same of."""
+    """A learner cannot tell two worlds apart that look the same."""
     other = _learn(learner, case.twin(), None, f"{case.name}, with other true features")
-    message = "she must give the same answer whatever the true features are that she does not see"
+    message = "a learner must give the same answer whatever the true features are that are not seen"
     _check_equal(learned, other, f"{case.name}: {message}")
 
 
 def _check_barrier(case: Case) -> None:
-    """Nothing that she is given leads to φ or A."""
+    """Nothing that a learner is given leads to φ or A."""
     phi: Any = case.mdp.features
     secrets = (
         ("true features", phi if isinstance(phi, np.ndarray) else phi.data),
@@ -282,7 +291,7 @@ def _check_barrier(case: Case) -> None:
         for name, secret in secrets:
             promise(
                 not (isinstance(found, np.ndarray) and np.may_share_memory(found, secret)),
-                f"{case.name}: what she sees must not hold the {name}",
+                f"{case.name}: what a learner sees must not hold the {name}",
             )
 
 
@@ -310,7 +319,7 @@ def _check_lists(learner: Learner | Informed) -> None:
     try:
         listed = told.learn(case.seen, case.target.tolist())
     except Exception as error:
-        raise AssertionError(f"{message}, but she raised {_shown(error)}") from error
+        raise AssertionError(f"{message}, but it raised {_shown(error)}") from error
     _check_equal(_learn(told, case, None, case.name), listed, f"{message}, with the same answer")
 
 
@@ -341,8 +350,8 @@ def _check_refusals(learner: Learner | Informed) -> None:
         except InvalidInputError:
             continue
         except Exception as error:
-            raise AssertionError(f"{demand}, but she raised {_shown(error)}") from error
-        promise(False, f"{demand}, but she accepted it")
+            raise AssertionError(f"{demand}, but it raised {_shown(error)}") from error
+        promise(False, f"{demand}, but it was accepted")
 
 
 def _check_equal(one: Learned, other: Learned, message: str) -> None:

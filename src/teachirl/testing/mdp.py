@@ -23,6 +23,12 @@ def check_mdp(mdp: MDP) -> None:
     Arrays are read-only and fit together, rows are distributions, names are distinct; planning
     brackets the optimum, occupancies flow as they should, and saving and loading keeps every bit.
 
+    Parameters
+    ----------
+    mdp : MDP
+
+    Examples
+    --------
     >>> import teachirl as ti
     >>> from teachirl.testing import check_mdp
     >>> check_mdp(ti.worlds.chain(5))
@@ -40,7 +46,18 @@ def check_mdp(mdp: MDP) -> None:
 
 
 def check_same(one: MDP, other: MDP) -> None:
-    """Raise an `AssertionError` unless both MDPs have the same arrays, bit by bit, and names."""
+    """Raise an `AssertionError` unless both MDPs have the same arrays, bit by bit, and names.
+
+    Parameters
+    ----------
+    one, other : MDP
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> from teachirl.testing import check_same
+    >>> check_same(ti.worlds.chain(3), ti.worlds.chain(3))
+    """
     mine, theirs = parts_of(one), parts_of(other)
     promise(mine.keys() == theirs.keys(), f"{sorted(mine)} are not {sorted(theirs)}")
     for name, part in mine.items():

@@ -33,13 +33,13 @@ RIGHT = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
 
 
 def scenes() -> Iterator[Scene]:
-    """All scenes, made anew, so that a teacher who breaks one breaks it for herself."""
+    """All scenes, made anew, so that a teacher who breaks one breaks it for itself."""
     line, one = chain(5), np.eye(5)
     middle, rest = one[[2]], one[[0, 1, 3, 4]]
     yield _scene("a chain of five cells", line, RIGHT, middle, one)
     yield _scene("an empty worldview", line, RIGHT, one[:0], one)
     yield _scene("a worldview that sees everything", line, RIGHT, one, one)
-    yield _scene("a reward that she sees", line, RIGHT, [RIGHT], one)
+    yield _scene("a reward that is seen", line, RIGHT, [RIGHT], one)
     yield _scene("a reward of which all policies earn the same", line, np.ones(5), middle, one)
     awkward = [one[0], 0 * one[0], one[2], one[0], one[4], -3 * one[4], one[0] + one[2], 0 * one[0]]
     yield _scene("zero, duplicate and dependent features", line, RIGHT, middle, awkward)
@@ -67,7 +67,7 @@ def scenes() -> Iterator[Scene]:
         required=[0, 2],
         taught=(2,),
     )
-    # Whatever she has learned is allowed: a policy that is bad, and one with one action a state.
+    # Whatever was learned is allowed: a policy that is bad, and one with one action a state.
     yield _scene("a learner who does worst", line, RIGHT, middle, one, policy=_worst(line, RIGHT))
     uniform = Demonstration.of_policy(line, Policy.uniform(line))
     yield _scene("an expert who does nothing well", line, RIGHT, middle, one, demonstration=uniform)

@@ -34,6 +34,23 @@ def mdps(
     States with different actions, absorbing or out of reach; rows that are deterministic or not;
     actions that are the same; features per state or per pair, dense or sparse, some of them zero or
     equal; a start in one state or in many; with names and without.
+
+    Parameters
+    ----------
+    max_states, max_actions, max_features : ints, the most that there are of each
+    discounts : tuple of float, those to draw from
+
+    Returns
+    -------
+    strategy of MDP
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from teachirl.testing import check_mdp, mdps
+    >>> @given(mdps())
+    ... def test_my_wrapper(mdp):
+    ...     check_mdp(mdp)
     """
     n_states = draw(st.integers(1, max_states), label="states")
     n_actions = draw(st.integers(1, max_actions), label="actions")
@@ -105,7 +122,24 @@ def _vectors(size: int) -> st.SearchStrategy[Floats]:
 
 @st.composite
 def weights(draw: st.DrawFn, n_features: int) -> Floats:
-    """array [k]: zero, plus or minus one feature, small numbers, decimals, at any scale."""
+    """Weights: zero, plus or minus one feature, small numbers, decimals, at any scale.
+
+    Parameters
+    ----------
+    n_features : int k
+
+    Returns
+    -------
+    strategy of array [k]
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from teachirl.testing import weights
+    >>> @given(weights(3))
+    ... def test_their_shape(w):
+    ...     assert w.shape == (3,)
+    """
     kind = draw(st.sampled_from(("any", "decimals", "one", "zero")))
     if kind == "zero":
         return np.zeros(n_features)
@@ -122,10 +156,28 @@ def weights(draw: st.DrawFn, n_features: int) -> Floats:
 
 @st.composite
 def worldviews(draw: st.DrawFn, n_features: int, max_rows: int | None = None) -> Floats:
-    """array [ℓ, k] of what a learner sees, ℓ from 0 to `max_rows` (k + 2 by default).
+    """What a learner may see, as a matrix.
 
     Rows are single features, small numbers, zero, multiples of an earlier row or sums of two, some
     of them scaled by 1e-12.
+
+    Parameters
+    ----------
+    n_features : int k
+    max_rows : int, the most rows ℓ; k + 2 by default
+
+    Returns
+    -------
+    strategy of array [ℓ, k]
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from teachirl import Worldview
+    >>> from teachirl.testing import worldviews
+    >>> @given(worldviews(3))
+    ... def test_their_rank(matrix):
+    ...     assert Worldview(matrix).rank <= 3
     """
     limit = n_features + 2 if max_rows is None else max_rows
     rows: list[Floats] = []
@@ -149,7 +201,26 @@ def worldviews(draw: st.DrawFn, n_features: int, max_rows: int | None = None) ->
 
 @st.composite
 def policies(draw: st.DrawFn, mdp: MDP) -> Policy:
-    """Policies of the MDP: one action a state, or a distribution over its actions."""
+    """Policies of the MDP: one action a state, or a distribution over its actions.
+
+    Parameters
+    ----------
+    mdp : MDP
+
+    Returns
+    -------
+    strategy of Policy
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> import teachirl as ti
+    >>> from teachirl.testing import policies
+    >>> mdp = ti.worlds.chain(3)
+    >>> @given(policies(mdp))
+    ... def test_they_are_of_the_mdp(policy):
+    ...     assert policy.dynamics is mdp.dynamics
+    """
     dynamics = mdp.dynamics
     counts = np.diff(dynamics.offsets).tolist()
     if draw(st.booleans(), label="deterministic"):

@@ -29,25 +29,31 @@ SEED = 20
 
 
 def check_teacher(teacher: Teacher) -> None:
-    """Raise an `AssertionError` that says where a teacher breaks her promises, if she does.
+    """Raise an `AssertionError` that says where a teacher breaks a promise, if it does.
 
-    She is put in small situations: a worldview that sees nothing, or everything; zero, duplicate
-    and dependent features; one candidate, one state, one action; features that are required or
-    forbidden; costs, and little money; a sampled demonstration, a mismatch that is allowed, and
-    more. She must return a `Choice` in all of them, with
+    The teacher is put in small situations: a worldview that sees nothing, or everything; zero,
+    duplicate and dependent features; one candidate, one state, one action; features that are
+    required or forbidden; costs, and little money; a sampled demonstration, a mismatch that is
+    allowed, and more. It must return a `Choice` in all of them, with
 
     - a feature that is among the candidates; or None, but not while some feature is required;
     - scores [n] that are finite or NaN, and NaN for all that are no candidates. The chosen one's
-      is the best of them, up to rounding, unless her attribute ``scores_decide`` is False, as that
+      is the best of them, up to rounding, unless the attribute ``scores_decide`` is False, as that
       of a teacher who chooses by something else;
     - if any, a demonstration of the MDP, or one of its policies; not one that is said to be exact
       and that no policy has.
 
-    She must give the same answer in the same situation with a generator in the same state, whatever
-    she was asked before, and leave what she is given as it is. Then she gives some lessons, with
-    budgets of features and of money that she must keep to; and again without her notes, where she
+    It must give the same answer in the same situation with a generator in the same state, whatever
+    it was asked before, and leave what it is given as it is. Then it gives some lessons, with
+    budgets of features and of money that it must keep to; and again without its notes, where it
     must teach the same.
 
+    Parameters
+    ----------
+    teacher : Teacher
+
+    Examples
+    --------
     >>> import numpy as np, teachirl as ti
     >>> from teachirl.teachers import Choice
     >>> class MostWanted:
@@ -78,7 +84,8 @@ def check_teacher(teacher: Teacher) -> None:
         _check_equal(
             first[scene.name],
             again,
-            f"{scene.name}: she must give the same answer when asked again with the same generator",
+            f"{scene.name}: a teacher must give the same answer when asked again with the same "
+            "generator",
         )
     _check_lessons(teacher)
 
@@ -91,19 +98,19 @@ def _check_scene(teacher: Teacher, scene: Scene) -> Choice:
 
 
 def _choose(teacher: Teacher, scene: Scene) -> Choice:
-    """What she chooses, given candidates that she could write to."""
+    """What is chosen, given candidates that could be written to."""
     before = _parts(scene.situation)
     try:
         choice = teacher.choose(scene.situation, np.random.default_rng(SEED))
     except Exception as error:
         raise AssertionError(
-            f"{scene.name}: she must choose, but raised {_shown(error)}"
+            f"{scene.name}: a teacher must choose, but raised {_shown(error)}"
         ) from error
     after = _parts(scene.situation)
     for name, bits in before.items():
         promise(
             after.get(name) == bits,
-            f"{scene.name}: she must leave what she is given as it is, but {name} is another "
+            f"{scene.name}: a teacher must leave what is given as it is, but {name} is another "
             "afterwards",
         )
     promise(
@@ -114,7 +121,7 @@ def _choose(teacher: Teacher, scene: Scene) -> Choice:
 
 
 def _parts(situation: Situation) -> dict[str, object]:
-    """All that she is given, by name and down to the last bit."""
+    """All that a teacher is given, by name and down to the last bit."""
     task, shown = situation.task, situation.demonstration
     parts: dict[str, Any] = {f"mdp.{name}": part for name, part in parts_of(task.mdp).items()}
     parts |= {name: getattr(task, name) for name in ("weights", "teachable", "costs", "names")}
@@ -137,7 +144,7 @@ def _check_feature(choice: Choice, scene: Scene) -> None:
     missing = set(situation.task.required) - set(situation.taught)
     promise(
         feature is not None or not missing,
-        f"{scene.name}: features {sorted(missing)} are required, so she must choose one, got None",
+        f"{scene.name}: features {sorted(missing)} are required: one must be chosen, got None",
     )
     promise(
         feature is None or feature in situation.candidates,
@@ -178,7 +185,7 @@ def _check_scores(teacher: Teacher, choice: Choice, scene: Scene) -> None:
 
 
 def _checked_demonstration(choice: Choice, scene: Scene) -> Demonstration | None:
-    """What she shows, a policy as its demonstration."""
+    """What is shown, a policy as its demonstration."""
     shown, task = choice.demonstration, scene.situation.task
     if shown is None:
         return None
@@ -258,14 +265,16 @@ def _lesson(teacher: Teacher, task: Task, options: dict[str, Any], place: str) -
         text = lesson.to_json()
         again = Lesson.from_json(text, task).to_json()
     except Exception as error:
-        raise AssertionError(f"{place}: she must give it, but raised {_shown(error)}") from error
+        raise AssertionError(
+            f"{place}: a teacher must give it, but raised {_shown(error)}"
+        ) from error
     promise(again == text, f"{place}: it must be the same once saved and loaded")
     return lesson
 
 
 @dataclass(frozen=True)
 class _Forgetful:
-    """The same teacher, who finds her notes empty in every round."""
+    """The same teacher, who finds the notes empty in every round."""
 
     teacher: Teacher
 
@@ -276,8 +285,8 @@ class _Forgetful:
 def _check_notes(lesson: Lesson, alone: Lesson, place: str) -> None:
     promise(
         lesson.taught == alone.taught,
-        f"{place}: without her notes she must teach the same, but taught {list(lesson.taught)} "
-        f"with them and {list(alone.taught)} without",
+        f"{place}: without its notes a teacher must teach the same, but taught "
+        f"{list(lesson.taught)} with them and {list(alone.taught)} without",
     )
     for one, other in zip(lesson.rounds, alone.rounds, strict=True):
         if one.scores is None or other.scores is None:
@@ -285,8 +294,8 @@ def _check_notes(lesson: Lesson, alone: Lesson, place: str) -> None:
         scale = float(np.nanmax(np.abs(one.scores), initial=0.0))
         promise(
             np.allclose(one.scores, other.scores, rtol=0.0, atol=TIED * scale, equal_nan=True),
-            f"{place}: without her notes she must score the same, got {one.scores} with them and "
-            f"{other.scores} without",
+            f"{place}: without its notes a teacher must score the same, got {one.scores} with "
+            f"them and {other.scores} without",
         )
 
 
@@ -296,13 +305,13 @@ def _check_limits(lesson: Lesson, limits: dict[str, Any], place: str) -> None:
     cost = float(task.costs[taught].sum())
     promise(
         len(set(taught)) == len(taught) <= most,
-        f"{place}: she may teach {most} features, each once, but taught {taught}",
+        f"{place}: a teacher may teach {most} features, each once, but taught {taught}",
     )
-    promise(cost <= money * (1.0 + 1e-9), f"{place}: she may spend {money}, but spent {cost}")
+    promise(cost <= money * (1.0 + 1e-9), f"{place}: a teacher may spend {money}, but spent {cost}")
     promise(
         set(task.required) <= set(taught) and not set(task.forbidden) & set(taught),
         f"{place}: {task.required} are required and {task.forbidden} forbidden, "
-        f"but she taught {taught}",
+        f"but {taught} were taught",
     )
 
 

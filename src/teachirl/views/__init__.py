@@ -1,1 +1,1 @@
-"""What a learner sees of the features, and what that hides from her: worldview, teaching risk."""
+"""What a learner sees of the features, and what that hides: worldview, teaching risk."""

@@ -58,7 +58,16 @@ class Indistinct:
     slack: float
 
     def project(self, vectors: Floats) -> Floats:
-        """P times the vectors, [k] or [n, k]: without what cannot tell policies apart."""
+        """Vectors without what cannot tell policies apart: P times each.
+
+        Parameters
+        ----------
+        vectors : array [k] or [n, k]
+
+        Returns
+        -------
+        array of the same shape
+        """
         return without_span(self.basis, vectors)
 
 
@@ -68,6 +77,16 @@ def indistinct_directions(mdp: MDP) -> Indistinct:
     Needs memory for one number a state and feature, and some time: of the order of a factorisation
     of the MDP, or 50 products with its transitions, for each feature.
 
+    Parameters
+    ----------
+    mdp : MDP
+
+    Returns
+    -------
+    Indistinct
+
+    Examples
+    --------
     >>> import numpy as np, teachirl as ti
     >>> from teachirl.views.potential_shaping import indistinct_directions
     >>> never = indistinct_directions(ti.worlds.chain(5))  # all cells, and cells of equal parity

@@ -1,13 +1,13 @@
 """The teaching risk after each of many candidates, kept up to date while features are taught.
 
-With r = w − QᵀQw, Q an orthonormal basis [r, k] of what she sees, and f⊥ = f − QᵀQf,
+With r = w − QᵀQw, Q an orthonormal basis [r, k] of what the learner sees, and f⊥ = f − QᵀQf,
 
     ρ(A ⊕ f; w) = ‖r − ⟨r, u⟩u‖/‖w‖,  u = f⊥/‖f⊥‖,
 
 and ρ(A; w) if f⊥ = 0. Its square is (‖r‖² − ⟨r, f⟩²/‖f⊥‖²)/‖w‖², as ⟨r, f⟩ = ⟨r, f⊥⟩. So scoring n
 candidates costs one product with them, and once u is taught one more keeps the scores up to date:
 ⟨r, f⟩ falls by ⟨r, u⟩⟨u, f⟩ and ‖f⊥‖² by ⟨u, f⟩². Where these differences cancel, the vectors are
-formed and measured instead. To choose like that is known as orthogonal least squares.
+formed and measured instead. To choose like that is orthogonal least squares.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .worldview import DEPENDENT, Worldview, check_worldview, unit_rows, without
 TIE = 1e-10
 # If a candidate takes more of ‖r‖² than this, the rest of r is formed and measured.
 NEARLY_ALL = 0.99
-# A risk this small is rounding: the weights are a combination of her rows.
+# A risk this small is rounding: the weights are a combination of the view's rows.
 NOTHING = 64 * EPS
 # From this many numbers on candidates are screened in single precision, with this relative error.
 SCREEN_FROM = 10_000_000
@@ -55,10 +55,10 @@ class RiskScorer:
 
     Parameters
     ----------
-    view : Worldview, what she sees at first
+    view : Worldview, what the learner sees at first
     weights : array [k], not all zero
     candidates : array [n, k], in single or double precision; kept, not copied
-    screen : whether to work on a copy in single precision; by default from 10⁷ numbers on
+    screen : bool, whether to work on a copy in single precision; by default from 10⁷ numbers on
 
     Examples
     --------
@@ -98,12 +98,16 @@ class RiskScorer:
 
     @property
     def risk(self) -> float:
-        """The teaching risk of what she sees by now."""
+        """The teaching risk of the view by now."""
         return self._risk
 
     def risks(self) -> Floats:
-        """The risk after each candidate, array [n], to double precision; after one that is taught
-        or adds nothing to her view, the risk as it is."""
+        """The risk after each candidate, to double precision.
+
+        Returns
+        -------
+        array [n]; after one that is taught or adds nothing to the view, the risk as it is
+        """
         if self._risk <= NOTHING:
             return np.full(len(self._given), self._risk)
         scores = self._scores
@@ -119,6 +123,10 @@ class RiskScorer:
         """The candidate that lowers the risk most, of those not taught; of ties the first.
 
         Candidates tie if their risks differ by at most 1e-10 of the present risk.
+
+        Returns
+        -------
+        int, its index
         """
         scores = self._scores
         first, most = scoring.choose(
@@ -140,7 +148,12 @@ class RiskScorer:
         return int(contenders[risks <= bar][0])
 
     def teach(self, index: int) -> None:
-        """Add candidate `index` to what she sees."""
+        """Add a candidate to what the learner sees.
+
+        Parameters
+        ----------
+        index : int
+        """
         n, k = self._given.shape
         i = operator.index(index)
         require(0 <= i < n, f"index must lie in 0 … {n - 1}, got {i}")

@@ -23,12 +23,19 @@ from .worldview import DEPENDENT, Worldview, check_worldview, unit_rows, without
 
 
 def teaching_risk(view: Worldview, weights: ArrayLike) -> float:
-    """ρ(A; w): the share of the reward that is hidden from her, in [0, 1].
+    """ρ(A; w): the share of the reward that is hidden from the learner.
 
     Parameters
     ----------
+    view : Worldview, A
     weights : array [k], not all zero; their scale does not matter
 
+    Returns
+    -------
+    float in [0, 1]
+
+    Examples
+    --------
     >>> import teachirl as ti
     >>> view = ti.Worldview([[0, 0, 1, 0, 0]])
     >>> ti.teaching_risk(view, [-1, -0.5, 0, 0.5, 1])
@@ -40,10 +47,11 @@ def teaching_risk(view: Worldview, weights: ArrayLike) -> float:
 
 
 def risk_after(view: Worldview, weights: ArrayLike, candidates: ArrayLike) -> Floats:
-    """The teaching risk once she is taught a candidate, for each of them.
+    """The teaching risk once the learner is taught a candidate, for each of them.
 
     Parameters
     ----------
+    view : Worldview, what the learner sees before
     weights : array [k], not all zero
     candidates : array [n, k], in single or double precision
 
@@ -51,6 +59,8 @@ def risk_after(view: Worldview, weights: ArrayLike, candidates: ArrayLike) -> Fl
     -------
     array [n]
 
+    Examples
+    --------
     >>> import numpy as np, teachirl as ti
     >>> view = ti.Worldview([[0, 0, 1, 0, 0]])
     >>> ti.risk_after(view, [-1, -0.5, 0, 0.5, 1], np.eye(5)).round(3)
@@ -68,6 +78,14 @@ class BlindSpot:
     direction : array [k], a unit vector v with Av = 0 and the largest ⟨w, v⟩; zero if the risk is 0
     risk : float, ⟨w, v⟩/‖w‖, the teaching risk
     sentence : str, in the names of the features
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(3)
+    >>> spot = ti.blind_spot(mdp, ti.Worldview.select(mdp, [0, 1]), [1, 0, 1])
+    >>> spot.direction, round(spot.risk, 4)
+    (array([0., 0., 1.]), 0.7071)
     """
 
     direction: Floats
@@ -79,19 +97,31 @@ class BlindSpot:
 
 
 def blind_spot(mdp: MDP, view: Worldview, weights: ArrayLike) -> BlindSpot:
-    """The direction along which the reward changes most while nothing changes in her eyes.
+    """The direction along which the reward changes most while the learner sees no change.
 
+    Parameters
+    ----------
+    mdp : MDP, whose feature names the sentence uses
+    view : Worldview
+    weights : array [k], not all zero
+
+    Returns
+    -------
+    BlindSpot
+
+    Examples
+    --------
     >>> import teachirl as ti
     >>> mdp = ti.worlds.chain(5)
     >>> print(ti.blind_spot(mdp, ti.Worldview.select(mdp, ["cell 3"]), [-1, -0.5, 0, 0.5, 1]))
-    She cannot tell more of 'cell 5' and 'cell 4' from more of 'cell 1' and 'cell 2': it looks the \
-same to her, and the first is better (teaching risk 1.00).
+    The learner cannot tell more of 'cell 5' and 'cell 4' from more of 'cell 1' and 'cell 2': it \
+looks the same, and the first is better (teaching risk 1.00).
     """
     check_worldview(view, mdp)
     r = without_span(view.basis, unit_weights(view, weights))
     risk = length_of(r)
     if risk <= NOTHING:
-        seen = "She can express the reward in what she sees: none of it is hidden from her."
+        seen = "The learner can express the reward in what it sees: none of it is hidden."
         return BlindSpot(frozen(np.zeros(view.n_features)), risk, seen)
     direction = unit_rows(r[None, :])[0]
     return BlindSpot(frozen(direction), risk, _in_words(mdp, view, direction, risk))
@@ -99,7 +129,7 @@ same to her, and the first is better (teaching risk 1.00).
 
 def _in_words(mdp: MDP, view: Worldview, direction: Floats, risk: float) -> str:
     # A component below a quarter of the largest hardly changes what the sentence is about, but
-    # without it, what the sentence says would not look the same to her.
+    # without it, what the sentence says would not look the same to the learner.
     sizes = np.abs(direction)  # of a unit vector
     notable = 0.25 * sizes.max() - INVISIBLE
     order = np.argsort(ranks(sizes, INVISIBLE), kind="stable")
@@ -116,7 +146,7 @@ def _in_words(mdp: MDP, view: Worldview, direction: Floats, risk: float) -> str:
         confused = f"see how much there is of {_listed(mdp, more or less)}{balanced}"
         which = "more" if more else "less"
     return (
-        f"She cannot {confused}: it looks the same to her, and {which} is better "
+        f"The learner cannot {confused}: it looks the same, and {which} is better "
         f"(teaching risk {shown})."
     )
 
@@ -139,8 +169,17 @@ def relative_risk(
 
     Parameters
     ----------
-    indistinct : those of the MDP, if they are known already
+    mdp : MDP
+    view : Worldview
+    weights : array [k], not all zero
+    indistinct : Indistinct, that of the MDP, if it is known already
 
+    Returns
+    -------
+    float in [0, 1]
+
+    Examples
+    --------
     >>> import numpy as np, teachirl as ti
     >>> mdp = ti.worlds.chain(5)
     >>> view = ti.Worldview.select(mdp, ["cell 3"])

@@ -1,9 +1,10 @@
 """What the learner sees: a worldview A, a linear map on the true features.
 
-The learner observes Aφ ∈ R^ℓ instead of φ ∈ R^k. What she can know depends on A through its row
-space alone, so a worldview keeps an orthonormal basis Q [r, k] of it beside the matrix, and extends
-it when rows come. Whether a row adds to the basis is decided relative to the row's own length: a
-row times 1e-12 is the same feature in other units; a row that the others combine to is none.
+The learner observes Aφ ∈ R^ℓ instead of φ ∈ R^k. What the learner can know depends on A through its
+row space alone, so a worldview keeps an orthonormal basis Q [r, k] of it beside the matrix, and
+extends it when rows come. Whether a row adds to the basis is decided relative to the row's own
+length: a row times 1e-12 is the same feature in other units; a row that the others combine to is
+none.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Worldview:
     Parameters
     ----------
     matrix : array [ℓ, k]; no rows, zero rows and dependent rows are all right
-    names : ℓ names; None numbers them
+    names : sequence of ℓ str; None numbers them
 
     Attributes
     ----------
@@ -73,8 +74,19 @@ class Worldview:
 
     @staticmethod
     def select(mdp: MDP, features: Sequence[str | int]) -> Worldview:
-        """The learner who sees some of the MDP's features, given by name or number.
+        """The view of a learner who sees some of the MDP's features.
 
+        Parameters
+        ----------
+        mdp : MDP
+        features : sequence of str or int, names or numbers
+
+        Returns
+        -------
+        Worldview
+
+        Examples
+        --------
         >>> import teachirl as ti
         >>> ti.Worldview.select(ti.worlds.chain(5), ["cell 3"]).matrix
         array([[0., 0., 1., 0., 0.]])
@@ -108,13 +120,23 @@ class Worldview:
     def extend(
         self, features: ArrayLike | Worldview, names: str | Iterable[str] | None = None
     ) -> Worldview:
-        """The worldview with a feature [k], or several [n, k], added to its rows.
-
-        Another worldview's rows come with their names.
+        """The worldview with further rows.
 
         The basis is extended, not computed anew. A row whose name is taken is called by it with a
-        number, ``ice (2)``: a feature that she has already may be taught again.
+        number, ``ice (2)``: a feature that the learner has already may be taught again.
 
+        Parameters
+        ----------
+        features : array [k], one, or [n, k], several; or Worldview, whose rows come with their
+            names
+        names : str or sequence of str, as many as there are rows; None numbers them
+
+        Returns
+        -------
+        Worldview
+
+        Examples
+        --------
         >>> import teachirl as ti
         >>> mdp = ti.worlds.chain(5)
         >>> ti.Worldview.select(mdp, ["cell 3"]).extend([0, 0, 2, 0, 0], "cell 3").names
@@ -139,11 +161,21 @@ class Worldview:
         )
 
     def without(self, directions: Floats) -> Worldview:
-        """AP, with P the projection that removes `directions` [d, k], orthonormal rows.
+        """AP, with P the projection that removes some directions.
 
         Unlike in ``Worldview(AP)``, what of a row is left counts compared to the whole row of A: a
-        row that P removes leaves rounding, which is no direction that she sees.
+        row that P removes leaves rounding, which is no direction that the learner sees.
 
+        Parameters
+        ----------
+        directions : array [d, k], orthonormal rows
+
+        Returns
+        -------
+        Worldview
+
+        Examples
+        --------
         >>> import numpy as np, teachirl as ti
         >>> ti.Worldview([[1, 1, 1], [0, 0, 1]]).without(np.full((1, 3), 3**-0.5)).rank
         1
@@ -167,8 +199,19 @@ class Worldview:
         return tuple(names)
 
     def observe(self, mdp: MDP) -> MDP:
-        """The MDP as she sees it: the same dynamics, with the features Aφ. It holds nothing else.
+        """The MDP as the learner sees it: the same dynamics, with the features Aφ. It holds nothing
+        else.
 
+        Parameters
+        ----------
+        mdp : MDP with the true features
+
+        Returns
+        -------
+        MDP with the features Aφ
+
+        Examples
+        --------
         >>> import teachirl as ti
         >>> mdp = ti.worlds.chain(5)
         >>> ti.Worldview.select(mdp, ["cell 3"]).observe(mdp).features.ravel()
@@ -183,7 +226,16 @@ class Worldview:
         return mdp.with_features(seen, self.names)
 
     def multipliers(self, coordinates: Floats) -> Floats:
-        """θ [ℓ], the shortest with Aᵀθ = basisᵀ · coordinates [r]."""
+        """The shortest θ with Aᵀθ = basisᵀ · coordinates.
+
+        Parameters
+        ----------
+        coordinates : array [r]
+
+        Returns
+        -------
+        array [ℓ], θ
+        """
         A, Q = self.matrix, self.basis
         powers = np.frexp(np.abs(A).max(axis=1, initial=0.0))[1]
         even = np.ldexp(A, -powers[:, None])  # by powers of two: nothing is rounded
@@ -204,36 +256,46 @@ class Worldview:
 
     @property
     def n_rows(self) -> int:
-        """ℓ"""
+        """int ℓ, how many features the learner has."""
         return int(self.matrix.shape[0])
 
     @property
     def n_features(self) -> int:
-        """k, of the true features"""
+        """int k, how many true features there are."""
         return int(self.matrix.shape[1])
 
     @property
     def rank(self) -> int:
-        """r, how many of her rows are independent"""
+        """int r, how many of the rows are independent."""
         return int(self.basis.shape[0])
 
     def row_name(self, row: int) -> str:
+        """The name of a row, in quotes, or its number if rows have no names.
+
+        Parameters
+        ----------
+        row : int
+
+        Returns
+        -------
+        str
+        """
         return self.names[row] if self.names else str(row)
 
     @cached_property
     def norm(self) -> float:
-        """‖A‖, the most that she stretches a vector; 0 if she sees nothing."""
+        """‖A‖, the most that the view stretches a vector; 0 if it is blind."""
         return float(np.linalg.norm(self.matrix, 2)) if self.rank else 0.0
 
     @cached_property
     def sigma(self) -> float:
-        """σ(A) = min ‖Av‖ over unit v orthogonal to ker A; ∞ if she sees nothing."""
+        """σ(A) = min ‖Av‖ over unit v orthogonal to ker A; ∞ if the view is blind."""
         # On the row space A acts as AQᵀ [ℓ, r], which has full column rank.
         return least_singular_value(self.matrix @ self.basis.T)
 
     @cached_property
     def magnified(self) -> float:
-        """What rounding of her rows becomes in the basis, at most: more if they nearly depend on
+        """What rounding of the rows becomes in the basis, at most: more if they nearly depend on
         each other."""
         if self.rank == 0:
             return 0.0

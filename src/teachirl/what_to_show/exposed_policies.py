@@ -1,15 +1,15 @@
-"""Policies that look best to her: each of them is its own worst case.
+"""Policies that look best to the learner: each of them is its own worst case.
 
-She sees Aμ, so a reward that she can express is ⟨Aᵀθ, μ⟩. Let π be a best policy for the reward
+A learner who sees Aμ can express the rewards ⟨Aᵀθ, μ⟩. Let π be a best policy for the reward
 q = Aᵀθ − w, θ any. Who matches it has ⟨Aᵀθ, μ⟩ = ⟨Aᵀθ, μ(π)⟩, and ⟨q, μ⟩ ≤ ⟨q, μ(π)⟩; so
 
     ⟨w, μ⟩ ≥ ⟨w, μ(π)⟩ = R(π)   for all μ ∈ M with Aμ = Aμ(π):
 
-shown π, she earns R(π) at least. One MDP solve finds π and what showing it guarantees, with no
-linear program and no tolerance for ties. As θ grows along a ray, π looks ever better to her, and
-becomes the worst of those that look best: of those at a vertex of AM.
+shown π, the learner earns R(π) at least. One MDP solve finds π and what showing it guarantees, with
+no linear program and no tolerance for ties. As θ grows along a ray, π looks ever better to the
+learner, and becomes the worst of those that look best: of those at a vertex of AM.
 
-Lengths are relative here. What she sees of μ is b = Cμ, in coordinates in which AM is about as wide
+Lengths are relative here. What is seen of μ is b = Cμ, in coordinates in which AM is about as wide
 in all directions, and rewards are counted in units of max R − min R.
 """
 
@@ -42,7 +42,7 @@ EVEN = 1e-2
 
 
 class Exposed(NamedTuple):
-    """A policy that looks best to her, or nearly so.
+    """A policy that looks best to the learner, or nearly so.
 
     theta : array [r], its direction, of length 1
     look : array [r], b of the policy
@@ -56,11 +56,11 @@ class Exposed(NamedTuple):
 
 
 class Exposer:
-    """What she sees of an MDP, and which policies look best to her.
+    """What the learner sees of an MDP, and which policies look best to the learner.
 
     Parameters
     ----------
-    basis : array [r, k], orthonormal rows: what she sees that tells policies apart; r ≥ 1
+    basis : array [r, k], orthonormal rows: what is seen that tells policies apart; r ≥ 1
     weights : array [k]
     span : max R − min R, positive
     """
@@ -71,7 +71,7 @@ class Exposer:
         self._look_through(np.eye(len(basis)))
         points = self._corners()
         _, widths, axes = np.linalg.svd(points - points.mean(axis=0))
-        least = NARROW * float(np.abs(points).max()) or 1.0  # if she sees nothing at all
+        least = NARROW * float(np.abs(points).max()) or 1.0  # if nothing is seen at all
         # Symmetric, so that it does not matter which axes were taken where there is a choice.
         self._look_through(axes.T @ (axes / np.maximum(widths, least)[:, None]))
 
@@ -111,7 +111,7 @@ class Exposer:
         return np.array([point[:-1] for _, point in ends])
 
     def coordinates(self, reward: Floats) -> Floats:
-        """θ [r] with ⟨θ, b⟩ = ⟨reward, μ⟩ [k], as far as she can express it."""
+        """θ [r] with ⟨θ, b⟩ = ⟨reward, μ⟩ [k], as far as the learner can express it."""
         return np.asarray(np.linalg.solve(self._stretch.T, self.basis @ reward))
 
     def plan(self, kind: str, theta: Floats, earn: float) -> tuple[Plan, Floats]:

@@ -1,11 +1,11 @@
-"""What to show her: the demonstration after which the worst learner who matches earns most.
+"""What to show: the demonstration after which the worst learner who matches earns most.
 
 Showing μ guarantees g(Aμ), g(b) = min {⟨w, μ⟩ : μ ∈ M, Aμ = b}, and g is convex, so that the best
-demonstration is at a vertex of AM: a policy that looks best to her under a reward ⟨θ, Aφ⟩ that she
+demonstration is at a vertex of AM: a policy that looks best under a reward ⟨θ, Aφ⟩ that the learner
 can express. Which of them is best is a search for θ ∈ R^r: hill climbing, from the θ that proves
-how bad showing an optimal policy is, from what she can express of w, and from random ones. A θ
-costs one MDP solve (`exposed_policies`). What is found is then certified by the exact worst case,
-and how much better anything else could be is bounded by `upper_bound`.
+how bad showing an optimal policy is, from what the learner can express of w, and from random ones.
+A θ costs one MDP solve (`exposed_policies`). What is found is then certified by the exact worst
+case, and how much better anything else could be is bounded by `upper_bound`.
 """
 
 from __future__ import annotations
@@ -42,10 +42,17 @@ EQUAL = 1e-6
 
 
 class ShownStatus(enum.Enum):
-    """How the search for a demonstration ended; the text says what to do about it."""
+    """How the search for a demonstration ended; the text says what to do about it.
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> [status.name for status in ti.ShownStatus]
+    ['OPTIMAL', 'BLIND', 'OUT_OF_SOLVES', 'UNPROVED']
+    """
 
     OPTIMAL = "no demonstration guarantees more, up to the tolerance"
-    BLIND = "all demonstrations look alike to her: none is better; teach her a feature"
+    BLIND = "all demonstrations look alike to the learner: none is better; teach a feature"
     OUT_OF_SOLVES = "others may guarantee more, if not more than upper; raise proof_solves"
     UNPROVED = "others may guarantee more, if not more than upper; raise starts to search further"
 
@@ -62,15 +69,24 @@ class Shown:
 
     Attributes
     ----------
-    policy : what to show
-    demonstration : the same as an exact Demonstration
+    policy : Policy to show
+    demonstration : Demonstration, the same, exact
     guaranteed : float, every learner who matches it earns at least this; proved
-    upper : float, no demonstration guarantees more than this; proved, up to what she may miss by
-        rounding: a part in 10⁸ of what she sees. At worst it is max R
+    upper : float, no demonstration guarantees more than this; proved, up to what the learner may
+        miss by rounding: a part in 10⁸ of what is seen. At worst it is max R
     gain : float, `guaranteed` less what showing an optimal policy guarantees; never negative
     theta : array [ℓ], proves the guarantee by (★) of `guarantees.bounds`
-    solves : how many MDPs were solved
+    solves : int, how many MDPs were solved
     status : ShownStatus
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> mdp, rng = ti.worlds.chain(3), np.random.default_rng(0)
+    >>> view = ti.Worldview.select(mdp, ["cell 3"])
+    >>> shown = ti.best_demonstration(mdp, view, [0, 0, 1], rng=rng)
+    >>> shown.gain < 1e-9, shown.guaranteed <= shown.upper
+    (True, True)
     """
 
     policy: Policy
@@ -84,12 +100,12 @@ class Shown:
 
     @property
     def expectations(self) -> Floats:
-        """array [k], the demonstration's"""
+        """array [k], those of the demonstration."""
         return self.demonstration.expectations
 
     @property
     def sentence(self) -> str:
-        """What that says, in one sentence."""
+        """str, what that says, in one sentence."""
         first = "Show an optimal policy: a"
         if self.gain > 0.0:
             first = f"It guarantees {self.gain:.4g} more than showing an optimal policy does: a"
@@ -113,31 +129,36 @@ def best_demonstration(
     proof_solves: int = 1000,
     indistinct: Indistinct | None = None,
 ) -> Shown:
-    """The policy to show to a learner with this view so that she is guaranteed to earn most.
+    """The policy to show to a learner with this view for the largest guaranteed reward.
 
-    Who matches what she sees of an optimal policy may do badly all the same. Another policy may
-    earn less, and look to her like none that is worse: whatever she makes of it, she does at least
-    as well as what she was shown.
+    A learner who matches what is visible of an optimal policy may do badly all the same. Another
+    policy may earn less, and look like none that is worse: every learner who matches it does at
+    least as well as what was shown.
 
     Parameters
     ----------
+    mdp : MDP
+    view : Worldview
     weights : array [k]
-    starts : from how many places to climb; some 120 MDP solves each
-    rng : draws the places and the steps
-    tolerance : how far above what was found the upper bound may stay, as a fraction of
-        max R − min R
-    proof_solves : about how many MDPs may be solved for the upper bound; with 0 it is max R. A few
-        hundred suffice if she sees up to three independent features that tell policies apart, a few
-        thousand if she sees four; if more than six, none are spent
-    indistinct : `indistinct_directions(mdp)`, if they are known already
+    starts : int, from how many places to climb; some 120 MDP solves each
+    rng : numpy.random.Generator, draws the places and the steps
+    tolerance : float, how far above what was found the upper bound may stay, as a fraction of max R
+        − min R
+    proof_solves : int, about how many MDPs may be solved for the upper bound; with 0 it is max R. A
+        few hundred suffice for a view of up to three independent features that tell policies apart,
+        a few thousand for four; for more than six, none are spent
+    indistinct : Indistinct, `indistinct_directions(mdp)`, if it is known already
+
+    Returns
+    -------
+    Shown
 
     Examples
     --------
     >>> import numpy as np, teachirl as ti
-    >>> from teachirl.what_to_show.search import best_demonstration
     >>> mdp, rng = ti.worlds.chain(5), np.random.default_rng(0)
     >>> view = ti.Worldview.select(mdp, ["cell 3"])
-    >>> shown = best_demonstration(mdp, view, [-2, -1, 0, 1, 2], rng=rng)
+    >>> shown = ti.best_demonstration(mdp, view, [-2, -1, 0, 1, 2], rng=rng)
     >>> print(f"{shown.guaranteed:.4f} instead of {shown.guaranteed - shown.gain:.4f}")
     -2.6526 instead of -12.4086
     >>> shown.policy.actions  # away from the middle
@@ -156,7 +177,8 @@ def best_demonstration(
     if span > 0.0 and upper - plain.lower > tolerance * span:
         never = indistinct_directions(mdp) if indistinct is None else indistinct
         basis = view.without(never.basis).basis
-        # Beside larger features, what she sees may be rounding to us, and not to her.
+        # Beside larger features, what the learner sees may be rounding to us, and not to the
+        # learner.
         overlooked = not _looks_alike(mdp, view, basis)
         if len(basis) == 0 and not overlooked:
             upper, status = min(plain.upper, upper), ShownStatus.BLIND
@@ -201,9 +223,8 @@ def _check_search(rng: object, starts: int, proof_solves: int, tolerance: float)
 
 
 def _looks_alike(mdp: MDP, view: Worldview, basis: Floats) -> bool:
-    """Whether policies that agree along the basis [r, k] look the same to her.
-
-    That is up to the rounding of each of her own rows, however small it is beside others.
+    """Whether policies that agree along the basis [r, k] look the same to the learner. That is up
+    to the rounding of each of the view's rows, however small it is beside others.
     """
     rest = view.matrix - (view.matrix @ basis.T) @ basis
     unseen = Worldview(rest).observe(mdp)

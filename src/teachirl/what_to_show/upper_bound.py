@@ -1,7 +1,7 @@
-"""What no demonstration can guarantee: an upper bound, from the shape of what she sees.
+"""What no demonstration can guarantee: an upper bound, from the shape of what is seen.
 
-With b = Cμ what she sees of μ, showing what looks like b guarantees g(b) = min {R(μ) : Cμ = b}, a
-convex function on the polytope AM. Let points b_1 … b_n of AM be known with g(b_i) ≤ R_i, and
+With b = Cμ what the learner sees of μ, showing what looks like b guarantees g(b) = min {R(μ) : Cμ =
+b}, a convex function on the polytope AM. Let points b_1 … b_n of AM be known with g(b_i) ≤ R_i, and
 P ⊂ AM be their convex hull. In P, g ≤ max R_i, as g is convex. Outside, a point b is beyond a facet
 ⟨n, b⟩ = o of P, and
 

@@ -27,9 +27,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..arrays import ROW_SUM_TOLERANCE, Floats
+from ..arrays import ROW_SUM_TOLERANCE, Floats, frozen
 from ..errors import require
 from ..mdp.model import MDP
+from .map import Map, Surroundings, steps_of
 from .world import World
 
 SPEEDS = ("slow", "medium", "fast")
@@ -48,9 +49,16 @@ class Traffic:
 
     Attributes
     ----------
-    lane : its name
-    density : probability that a lane without a car gets one in a step
-    slow, medium, fast : distribution of a car's speed in a step
+    lane : str, its name
+    density : float, probability that a lane without a car gets one in a step
+    slow, medium, fast : floats, the distribution of a car's speed in a step
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> lane = ti.worlds.Traffic("only", density=0.2, slow=0.5, medium=0.5, fast=0)
+    >>> ti.worlds.driving([lane]).mdp.n_actions
+    5
     """
 
     lane: str
@@ -99,12 +107,20 @@ def driving(
 
     Parameters
     ----------
-    traffic : the lanes from left to right, one to three; the shoulder is right of them
-    sight : how many cells you see ahead, 1 to 6
-    leave : probability that a car leaves the highway in a step
-    inattention : probability that a car which reaches you from behind does not brake
-    surprise : the same in the step in which you steer in front of it
+    traffic : sequence of Traffic, the lanes from left to right, one to three; the shoulder is right
+        of them
+    sight : int, how many cells you see ahead, 1 to 6
+    leave : float, probability that a car leaves the highway in a step
+    inattention : float, probability that a car which reaches you from behind does not brake
+    surprise : float, the same in the step in which you steer in front of it
+    discount : float in (0, 1)
 
+    Returns
+    -------
+    World, with weights, prices and a map of lanes and speeds
+
+    Examples
+    --------
     >>> import teachirl as ti
     >>> world = ti.worlds.driving()
     >>> world.mdp
@@ -136,6 +152,7 @@ def driving(
         mdp,
         np.array([sensor.weight for sensor in sensors]),
         np.array([sensor.price for sensor in sensors]),
+        road.map(mdp),
     )
 
 
@@ -281,8 +298,36 @@ class _Road:
             sensors.append(Sensor(f"{side}behind", 4, 0.0, gap == BEHIND))
         return sensors
 
+    def lane_names(self) -> tuple[str, ...]:
+        return (*(f"{cars.lane} lane" for cars in self.traffic), "shoulder")
+
+    def map(self, mdp: MDP) -> Map:
+        """Speeds, the fastest at the top, by lanes; and where other cars are around you."""
+        columns = self.lane_names()
+        cells = (len(SPEEDS) - 1 - self.speed) * len(columns) + self.lane
+        return Map(
+            (len(SPEEDS), len(columns)),
+            frozen(cells),
+            steps_of(mdp),
+            row_names=SPEEDS[::-1],
+            column_names=columns,
+            surroundings=self.cars(),
+        )
+
+    def cars(self) -> Surroundings:
+        """Cars from far ahead to right behind, on the left, in your lane and on the right."""
+        states, rows = np.arange(self.n_states), np.arange(self.far, -1, -1)
+        gaps = [self.car_in(states, self.lane + side) for side in (-1, 0, 1)]
+        ahead = [f"{row - BESIDE} ahead" for row in rows if row > BESIDE]
+        return Surroundings(
+            np.stack(gaps, axis=1)[:, None, :] == rows[None, :, None],
+            (*ahead, "beside", "behind"),
+            ("on the left", "in your lane", "on the right"),
+            own=(len(ahead), 1),
+        )
+
     def state_names(self) -> list[str]:
-        lanes = [*(f"{cars.lane} lane" for cars in self.traffic), "shoulder"]
+        lanes = self.lane_names()
         gaps = ["behind", "beside", *(f"{g} ahead" for g in range(1, self.sight + 1)), "none"]
         names = []
         for lane, speed, *rest in np.ndindex(*self.shape):

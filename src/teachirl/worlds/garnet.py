@@ -27,10 +27,18 @@ def garnet(
 
     Parameters
     ----------
-    rng : draws everything
-    branching : successors a pair, from 1 (deterministic) to n_states
-    per_pair : whether a row of the features belongs to a pair, [P, k], or to a state, [S, k]
+    rng : numpy.random.Generator, draws everything
+    n_states, n_actions, n_features : ints, at least 1
+    branching : int, successors a pair, from 1 (deterministic) to n_states
+    discount : float in (0, 1)
+    per_pair : bool, whether a row of the features belongs to a pair, [P, k], or to a state, [S, k]
 
+    Returns
+    -------
+    MDP with dense features
+
+    Examples
+    --------
     >>> import numpy as np, teachirl as ti
     >>> ti.worlds.garnet(np.random.default_rng(0), 50, 3, branching=4, n_features=6)
     MDP(50 states, 150 state-action pairs, 6 features per state, discount 0.9)

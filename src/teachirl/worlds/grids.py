@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
@@ -9,6 +11,7 @@ from numpy.typing import ArrayLike
 from ..arrays import frozen
 from ..errors import require
 from ..mdp.model import MDP
+from .map import MOST_CELLS, Map, steps_of
 
 MOVES = ("left", "right", "up", "down")
 
@@ -18,6 +21,17 @@ def chain(cells: int = 5, *, discount: float = 0.9) -> MDP:
 
     The edge actions do not exist: the first cell has no ``left``, the last no ``right``.
 
+    Parameters
+    ----------
+    cells : int, how many, at least 2
+    discount : float in (0, 1)
+
+    Returns
+    -------
+    MDP with features [cells, cells], the identity
+
+    Examples
+    --------
     >>> import teachirl as ti
     >>> ti.worlds.chain(5)
     MDP(5 states, 8 state-action pairs, 5 features per state, discount 0.9)
@@ -40,6 +54,12 @@ def chain(cells: int = 5, *, discount: float = 0.9) -> MDP:
     )
 
 
+def chain_map(mdp: MDP) -> Map:
+    """Where the states of a `chain` lie: in one row."""
+    n = mdp.n_states
+    return Map((1, n), frozen(np.arange(n)), steps_of(mdp), feature_shape=(1, n))
+
+
 def gridworld(
     size: int,
     block: int = 1,
@@ -55,9 +75,17 @@ def gridworld(
 
     Parameters
     ----------
-    size, block : block must divide size
-    start : array [size²]; uniform by default
+    size, block : int, cells and cells of a macrocell along a side; block must divide size
+    discount : float in (0, 1)
+    slip : float in [0, 1], the probability of a random move
+    start : array [size²], the probability of each state at the start; uniform by default
 
+    Returns
+    -------
+    MDP with sparse features [size², (size / block)²]
+
+    Examples
+    --------
     >>> import teachirl as ti
     >>> ti.worlds.gridworld(20, block=2, slip=0.3)
     MDP(400 states, 1600 state-action pairs, 100 features per state, discount 0.9)
@@ -101,4 +129,20 @@ def gridworld(
         start=start,
         action_names=MOVES,
         feature_names=[f"cell {i}" for i in range(per_side**2)],
+    )
+
+
+def gridworld_map(mdp: MDP) -> Map | None:
+    """Where the states of a `gridworld` lie, with walls between macrocells; None if it is huge."""
+    size, side = math.isqrt(mdp.n_states), math.isqrt(mdp.n_features)
+    if mdp.n_states > MOST_CELLS:
+        return None
+    lines = np.arange(size // side, size, size // side) if side < size else np.zeros(0)
+    across = [(line, 0, line, size) for line in lines] + [(0, line, size, line) for line in lines]
+    return Map(
+        (size, size),
+        frozen(np.arange(mdp.n_states)),
+        steps_of(mdp),
+        walls=np.array(across, dtype=float).reshape(-1, 4),
+        feature_shape=(side, side),
     )

@@ -16,8 +16,10 @@ import scipy.sparse as sp
 from ..arrays import Floats
 from ..errors import InvalidInputError, MissingExtraError, require
 from ..mdp.model import MDP
+from .map import map_from_names
 from .outcomes import Outcomes, read_outcomes
 from .toy_text import about
+from .world import World
 
 FeatureFunction: TypeAlias = Callable[[int, int], Mapping[str, float] | Sequence[float] | Floats]
 
@@ -32,16 +34,39 @@ def from_gymnasium(env_or_id: Any, discount: float, features: FeatureFunction | 
 
     Parameters
     ----------
-    env_or_id : an environment, or an id for ``gymnasium.make``
-    features : function of (state, action) that returns a dict of named features, in which a missing
+    env_or_id : Env, or str, an id for ``gymnasium.make``
+    discount : float in (0, 1)
+    features : Callable of (state, action) that returns a dict of named features, in which a missing
         name means 0, or a vector of always the same length; it replaces the named features
 
+    Returns
+    -------
+    MDP with features per pair
+
+    Examples
+    --------
     >>> import teachirl as ti
     >>> ti.worlds.from_gymnasium("CliffWalking-v1", discount=0.99)
     MDP(49 states, 193 state-action pairs, 6 features per pair, discount 0.99)
     >>> mdp = ti.worlds.from_gymnasium("CliffWalking-v1", 0.99, lambda s, a: {"up": a == 0})
     >>> mdp.feature_names
     ('reward', 'up')
+    """
+    return gymnasium_world(env_or_id, discount, features).mdp
+
+
+def gymnasium_world(
+    env_or_id: Any, discount: float, features: FeatureFunction | None = None
+) -> World:
+    """The world of a Gymnasium environment: the MDP of `from_gymnasium`, and where states lie.
+
+    Parameters
+    ----------
+    env_or_id, discount, features : as in `from_gymnasium`
+
+    Returns
+    -------
+    World without weights and prices
     """
     require(
         features is None or callable(features), f"features must be a function, got {features!r}"
@@ -66,7 +91,7 @@ def _make(name: str) -> Any:
         raise InvalidInputError(f"env_or_id: gymnasium cannot make {name!r}: {error}") from error
 
 
-def _converted(env: Any, discount: float, features: FeatureFunction | None) -> MDP:
+def _converted(env: Any, discount: float, features: FeatureFunction | None) -> World:
     base = getattr(env, "unwrapped", env)
     table, known = read_outcomes(base), about(base)
     columns = known.features(table) if features is None else _asked(features, table)
@@ -88,7 +113,7 @@ def _converted(env: Any, discount: float, features: FeatureFunction | None) -> M
         states, actions = np.append(states, end), np.append(actions, actions.min())
         phi, start = np.vstack([phi, np.zeros(phi.shape[1])]), np.append(start, 0.0)
         names = [*(names or map(str, range(end))), "end"]
-    return MDP.from_pairs(
+    mdp = MDP.from_pairs(
         states,
         actions,
         sp.csr_array((probabilities, (pairs, targets)), shape=(len(states), n_states)),
@@ -99,6 +124,7 @@ def _converted(env: Any, discount: float, features: FeatureFunction | None) -> M
         action_names=known.action_names,
         feature_names=named,
     )
+    return World(mdp, map=map_from_names(mdp, known.texts, known.walls))
 
 
 def _asked(features: FeatureFunction, table: Outcomes) -> dict[str, Floats]:

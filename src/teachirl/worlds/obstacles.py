@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Ints, checked_indices
 from ..errors import require
-from .grids import gridworld
+from .grids import gridworld, gridworld_map
 from .world import World
 
 
@@ -33,11 +33,17 @@ def obstacles(
 
     Parameters
     ----------
-    rng : draws the weights that are close to zero
-    size, block, discount, slip, start : as in `gridworld`
-    goals, obstacles : numbers of macrocells; no macrocell can be both
-    noise : standard deviation of the other weights, before scaling
+    rng : numpy.random.Generator, draws the weights that are close to zero
+    size, block, discount, slip, start : ints, floats and an array, as in `gridworld`
+    goals, obstacles : sequences of int, numbers of macrocells; no macrocell can be both
+    noise : float, standard deviation of the other weights, before scaling
 
+    Returns
+    -------
+    World with weights [(size / block)²] of length 1
+
+    Examples
+    --------
     >>> import numpy as np, teachirl as ti
     >>> world = ti.worlds.obstacles(np.random.default_rng(0))
     >>> world.mdp
@@ -56,7 +62,7 @@ def obstacles(
     weights[bad] = -1.0
     norm = float(np.linalg.norm(weights))
     require(norm > 0, "all weights are zero: give goals, obstacles or noise > 0")
-    return World(mdp, weights / norm)
+    return World(mdp, weights / norm, map=gridworld_map(mdp))
 
 
 def _macrocells(name: str, cells: Iterable[int], count: int) -> Ints:

@@ -16,18 +16,25 @@ from ..arrays import Floats
 from .outcomes import Outcomes
 
 LANDMARKS = ("red", "green", "yellow", "blue")
+TILES = {"S": "start", "H": "hole", "G": "goal"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class About:
     """What is known about an environment.
 
-    `features` gives columns [P] by name.
+    Attributes
+    ----------
+    features : columns [P] by name, of the outcomes
+    state_names, action_names : None if they are numbered
+    texts, walls : what lies in the cells of its map, as in `Map`
     """
 
     features: Callable[[Outcomes], dict[str, Floats]]
     state_names: list[str] | None = None
     action_names: tuple[str, ...] | None = None
+    texts: tuple[str, ...] = ()
+    walls: Floats | None = None
 
 
 def about(base: Any) -> About:
@@ -65,7 +72,8 @@ def _frozen_lake(base: Any) -> About:
             "holes near": np.where(playing, np.ravel(holes), 0.0)[table.states],
         }
 
-    return About(features, _cells(tiles.shape), tuple(moves))
+    texts = tuple(TILES.get(tile, "") for tile in tiles.flat)
+    return About(features, _cells(tiles.shape), tuple(moves), texts)
 
 
 def _cliff_walking(base: Any) -> About:
@@ -86,7 +94,9 @@ def _cliff_walking(base: Any) -> About:
             "edge ahead": (aimed == "").astype(float),
         }
 
-    return About(features, _cells(tiles.shape), tuple(moves))
+    texts = ["" if tile == "ground" else str(tile) for tile in tiles.flat]
+    texts[-tiles.shape[1]] = "start"
+    return About(features, _cells(tiles.shape), tuple(moves), tuple(texts))
 
 
 def _taxi(base: Any) -> About:
@@ -125,7 +135,12 @@ def _taxi(base: Any) -> About:
         f"taxi at row {r}, column {c}; passenger {where[p]}; to {LANDMARKS[d]}"
         for r, c, p, d in zip(row, column, passenger, destination, strict=True)
     ]
-    return About(features, names, moves)
+    town = np.asarray(base.desc).astype(str)[1:-1, 1:-1]
+    walls = [(r, c + 1, r + 1, c + 1) for r, c in np.argwhere(town[:, 1::2] == "|")]
+    texts = [""] * 25
+    for cell, colour in zip(landmarks, LANDMARKS, strict=True):
+        texts[cell] = colour
+    return About(features, names, moves, tuple(texts), np.array(walls, dtype=float).reshape(-1, 4))
 
 
 def _cells(shape: tuple[int, ...]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a world that comes with its own rewards hands over."""
+"""A world: an MDP, and what else is known of it."""
 
 from __future__ import annotations
 
@@ -9,28 +9,39 @@ import numpy as np
 from ..arrays import Floats, checked_positive, frozen
 from ..errors import require
 from ..mdp.model import MDP
+from .map import Map
 
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """An MDP, the weights that its expert acts on, and what its features cost.
+    """An MDP, the weights that its expert acts on, what its features cost, where its states lie.
 
     Attributes
     ----------
     mdp : MDP
-    weights : array [k], the reward is ⟨weights, φ⟩
+    weights : array [k], the reward is ⟨weights, φ⟩; None if the world has no reward of its own
     prices : array [k], what it costs to give a learner each feature; None where nobody says
+    map : Map, where the states lie; None if the world cannot be drawn
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(3)
+    >>> ti.worlds.World(mdp, weights=[0, 0, 1], prices=[1, 1, 2]).prices
+    array([1., 1., 2.])
     """
 
     mdp: MDP
-    weights: Floats
+    weights: Floats | None = None
     prices: Floats | None = None
+    map: Map | None = None
 
     def __post_init__(self) -> None:
         k = self.mdp.n_features
-        weights = np.array(self.mdp.checked_weights(self.weights))
-        require(weights.shape == (k,), f"weights must have shape ({k},), got {weights.shape}")
-        object.__setattr__(self, "weights", frozen(weights))
+        if self.weights is not None:
+            weights = np.array(self.mdp.checked_weights(self.weights))
+            require(weights.shape == (k,), f"weights must have shape ({k},), got {weights.shape}")
+            object.__setattr__(self, "weights", frozen(weights))
         if self.prices is not None:
             prices = checked_positive("prices", self.prices, k)
             object.__setattr__(self, "prices", frozen(prices))

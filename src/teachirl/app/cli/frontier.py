@@ -6,8 +6,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from .output import AsJson, print_json, print_table
-from .problems import File, Out, deciding, print_lines, write_report
+from .options import AsJson, File, Out
+from .problems import deciding, print_document, write_report
 
 Seconds: TypeAlias = Annotated[
     float, typer.Option(min=0.0, metavar="N", help="How long to search for better sets.")
@@ -21,32 +21,10 @@ def frontier(file: File, out: Out = None, seconds: Seconds = 60.0, as_json: AsJs
     """
     from ..decisions import assess
     from ..decisions import frontier as trace
-    from ..decisions.documents import frontier_document
-    from ..digits import asked, money, percent_at_least
+    from ..document import answer, report
 
     with deciding(file) as (problem, progress):
-        curve = trace(problem, seconds=seconds, progress=progress)
+        found = trace(problem, seconds=seconds, progress=progress)
         if out is not None:
-            standing = assess(problem, progress=progress)
-            write_report(out, problem, standing=standing, frontier=curve)
-    if as_json:
-        print_json("frontier", frontier_document(curve))
-        return
-    print_lines(curve.title)
-    print_lines(*curve.notes)
-    rows = [
-        (
-            money(point.cost),
-            percent_at_least(point.guaranteed),
-            f"{point.risk:.3f}",
-            ", ".join(point.features) or "(nothing)",
-        )
-        for point in curve.points
-    ]
-    print_table([("cost", "guaranteed", "risk", "teach"), *rows])
-    typer.echo(f"\n{curve.method}")
-    if curve.wanted is not None:
-        found = "no set that was tried guarantees them"
-        if curve.enough is not None:
-            found = f"that takes a cost of {money(curve.enough.cost)}"
-        typer.echo(f"{asked(curve.wanted)} are wanted: {found}.")
+            write_report(out, report(problem, assess(problem, progress=progress), found))
+    print_document(answer(problem, found), as_json)

@@ -6,25 +6,14 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from .output import print_table
-
 if TYPE_CHECKING:
     from ...study.progress import Progress
-    from ..decisions import Difference
+    from ..document.elements import Document
     from ..problem import Problem
-
-# So many features are printed; JSON has all of them.
-PRINTED = 8
-
-File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The problem file, TOML.")]
-Out: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", file_okay=False, help="Folder to write report.html to."),
-]
 
 
 @contextmanager
@@ -56,28 +45,15 @@ def _stop(*_: Any) -> NoReturn:
     raise SystemExit(130)
 
 
-def write_report(out: Path, problem: Problem, **found: Any) -> None:
+def write_report(out: Path, document: Document) -> None:
     """The report; where it is goes to stderr."""
-    from ..report.html import write_report as write
+    from ..render import html
 
-    typer.echo(f"teachirl: wrote {write(out, problem, **found)}", err=True)
-
-
-def print_lines(*sentences: str) -> None:
-    """Sentences, and an empty line if there are any."""
-    for sentence in sentences:
-        typer.echo(sentence)
-    if sentences:
-        typer.echo()
+    typer.echo(f"teachirl: wrote {html.write_report(out, document)}", err=True)
 
 
-def print_differences(differences: tuple[Difference, ...], expert: str, other: str) -> None:
-    """A table of features, what costs most first."""
-    rows = [
-        (each.name, *(f"{x:.4g}" for x in (each.weight, each.expert, each.other, each.lost)))
-        for each in differences[:PRINTED]
-    ]
-    print_table([("feature", "weight", expert, other, "reward lost"), *rows])
-    if len(differences) > PRINTED:
-        typer.echo(f"… and {len(differences) - PRINTED} more, see --json")
-    typer.echo()
+def print_document(document: Document, as_json: bool) -> None:
+    """The answer on stdout, as text or as JSON."""
+    from ..render import console, json
+
+    (json if as_json else console).print_document(document)

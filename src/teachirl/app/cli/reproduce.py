@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from .output import print_table
-
 OUT = Path("reproduction")
 
 
@@ -39,6 +37,7 @@ def reproduce(
         raise typer.BadParameter("give --workers or --cluster, not both")
     if listing:
         from ...study.experiments import BUILT_IN, find
+        from ..render.console import print_table
 
         print_table([(name, find(name).title) for name in BUILT_IN])
         return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from .output import AsJson, print_json, print_table
+from .options import AsJson
 from .reproduce import OUT
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ runs = typer.Typer(
 def list_runs(out: Out = OUT, as_json: AsJson = False) -> None:
     """List the runs and how much of each is done."""
     from ...study.results_database import Store
+    from ..render.console import print_table
+    from ..render.json import print_json
 
     with Store.open(out, write=False) as store:
         records = store.runs()
@@ -47,6 +49,8 @@ def list_runs(out: Out = OUT, as_json: AsJson = False) -> None:
 def show(run: Id, out: Out = OUT, as_json: AsJson = False) -> None:
     """Show the settings of a run, and what computed it."""
     from ...study.results_database import Store
+    from ..render.console import print_table
+    from ..render.json import print_json
 
     with Store.open(out, write=False) as store:
         record = store.get(run)

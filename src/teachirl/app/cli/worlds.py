@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import inspect
 import json
-from dataclasses import asdict, is_dataclass
+from collections.abc import Callable
 from typing import Any, get_args
 
 import typer
 
-from .output import AsJson, print_json
+from .options import AsJson
 
 
 def worlds(as_json: AsJson = False) -> None:
     """List the built-in worlds with their parameters and defaults."""
-    from ..problem.named import options
+    from ..problem.named import NAMED
+    from ..render.json import plain, print_json
 
-    found = [_description(name) for name in options("world")]
+    found = plain([_description(name, make) for name, make in NAMED["world"].items()])
     if as_json:
         print_json("worlds", found)
         return
@@ -26,16 +27,15 @@ def worlds(as_json: AsJson = False) -> None:
             typer.echo(f"    {each['name']}: {each['type']}{_default(each)}")
 
 
-def _description(name: str) -> dict[str, Any]:
-    from ..problem.named import find, parameters_model
+def _description(name: str, function: Callable[..., Any]) -> dict[str, Any]:
+    from ..problem.named import parameters_model
 
-    function = find("world", name)
     parameters = [
         {
             "name": key,
             "type": _type(each.annotation),
             "required": each.is_required(),
-            "default": None if each.is_required() else _plain(each.default),
+            "default": None if each.is_required() else each.default,
         }
         for key, each in parameters_model(function).model_fields.items()
     ]
@@ -61,10 +61,3 @@ def _default(parameter: dict[str, Any]) -> str:
     if parameter["default"] is None:
         return ", optional"
     return f" = {json.dumps(parameter['default'])}"
-
-
-def _plain(value: Any) -> Any:
-    """As JSON has it."""
-    if isinstance(value, tuple):
-        return [_plain(entry) for entry in value]
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

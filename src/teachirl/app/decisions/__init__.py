@@ -1,22 +1,28 @@
-"""From a problem to a decision: how things stand, what to teach, and what a budget buys."""
+"""From a problem to a decision, in numbers: how things stand, what to teach, what a budget buys."""
 
-from .advice import Advice, Alternative, Step, advise
-from .basis import Difference
-from .frontier import Frontier, Point, frontier
-from .simulations import Simulated
-from .standing import Guarantee, Standing, assess
+from .assessment import Assessment, Guarantee, assess
+from .comparison import Difference, Shortfall
+from .demonstration import WhatToShow
+from .frontier import Frontier, Point, Search, frontier
+from .simulations import Outcome, Simulated
+from .teaching_plan import Alternative, Ending, Step, TeachingPlan, plan
 
 __all__ = [
-    "Advice",
     "Alternative",
+    "Assessment",
     "Difference",
+    "Ending",
     "Frontier",
     "Guarantee",
+    "Outcome",
     "Point",
+    "Search",
+    "Shortfall",
     "Simulated",
-    "Standing",
     "Step",
-    "advise",
+    "TeachingPlan",
+    "WhatToShow",
     "assess",
     "frontier",
+    "plan",
 ]

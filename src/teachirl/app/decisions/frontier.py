@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,16 +14,12 @@ from ...mdp import clock
 from ...precision import first_largest
 from ...study.progress import Progress
 from ...teachers import GapGreedy, TRGreedy
-from ...teaching.rounds import Rounds
+from ...teaching.rounds import ROUNDED, Rounds
 from ...views.teaching_risk import teaching_risk
 from ...views.worldview import Worldview
 from ..problem import Problem
-from .basis import (
-    ROUNDED,
-    SAME_GUARANTEE,
-    ample,
-    notes_on,
-)
+from .comparison import SAME_GUARANTEE
+from .teaching_plan import ample
 
 # Of so many candidates all sets are tried.
 ALL = 8
@@ -31,6 +28,17 @@ ALL = 8
 CLOSE = 1e-3
 # How long to search, unless told otherwise: as long as one likes to wait for a table.
 SECONDS = 60.0
+
+
+class Search(enum.Enum):
+    """How sets of features were found."""
+
+    ALL = enum.auto()
+    GREEDY = enum.auto()
+    OUT_OF_TIME = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True)
@@ -57,25 +65,30 @@ class Frontier:
 
     Attributes
     ----------
-    title : of the problem
     points : by rising cost and rising guarantee; the first is what must be paid in any case
-    exact : whether no set of features is better; otherwise only what greedy plans lead through was
-        tried, or the time was up, and other sets may guarantee more
+    search : Search: all sets, so that none is better; what greedy plans lead through; or what was
+        tried until the time was up
     sets : how many sets were tried
-    method : a sentence, how the sets were found
+    free : how many features there are to choose from
+    plans : how many greedy plans were followed
+    seconds : how long the search was allowed to take
     wanted : the relative performance to be guaranteed; None if none was asked for
     enough : the cheapest point that guarantees it; None if none does, or none was asked for
-    notes : sentences on what all of this rests on, as in `Standing`
     """
 
-    title: str
     points: tuple[Point, ...]
-    exact: bool
+    search: Search
     sets: int
-    method: str
+    free: int
+    plans: int
+    seconds: float
     wanted: float | None
     enough: Point | None
-    notes: tuple[str, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether no set of features is better."""
+        return self.search is Search.ALL
 
 
 def frontier(
@@ -85,8 +98,14 @@ def frontier(
 
     Parameters
     ----------
+    problem : Problem
     seconds : how long to search for better sets; what is being tried by then is finished. All that
-        was found is proved; `Frontier.method` says whether the search was stopped
+        was found is proved; `Frontier.search` says whether the search was stopped
+    progress : Progress, to tell of what is being done; by default nobody is told
+
+    Returns
+    -------
+    Frontier
 
     Examples
     --------
@@ -118,37 +137,22 @@ def frontier(
     free = [i for i in range(len(task.names)) if i not in (*task.required, *task.forbidden)]
     tried = _Tried(problem, seconds)
     tried.attempt(frozenset(task.required))
+    search, plans = Search.ALL, 0
     if len(free) <= ALL:
         _try_all(tried, free, progress)
-        method = (
-            f"Exact: shown the same, no set of features guarantees more for its cost. There are "
-            f"{2 ** len(free)}; to know it of all, {len(tried.guaranteed)} were tried."
-        )
     else:
-        plans = _try_plans(tried, progress)
-        method = (
-            f"Greedy: all sets that {plans} greedy plans lead through were tried, and those with a "
-            f"feature less, {len(tried.guaranteed)} in all. Others may guarantee more for their "
-            "cost."
-        )
-    if tried.stopped:
-        method = (
-            f"Stopped after {seconds:g} seconds, having tried {len(tried.guaranteed)} of the sets "
-            "of features: what is shown is proved, but others may guarantee more for their cost. "
-            "Raise `seconds` to go on."
-        )
-    points = tried.envelope()
-    wanted = problem.until
+        search, plans = Search.GREEDY, _try_plans(tried, progress)
+    points, wanted = tried.envelope(), problem.until
     enough = [p for p in points if wanted is not None and p.guaranteed >= wanted - ROUNDED]
     return Frontier(
-        title=problem.title,
         points=points,
-        exact=len(free) <= ALL and not tried.stopped,
+        search=Search.OUT_OF_TIME if tried.stopped else search,
         sets=len(tried.guaranteed),
-        method=method,
+        free=len(free),
+        plans=plans,
+        seconds=seconds,
         wanted=wanted,
         enough=enough[0] if enough else None,
-        notes=notes_on(problem),
     )
 
 
@@ -288,4 +292,4 @@ def _try_less(tried: _Tried) -> None:
                 left.append(fewer)
 
 
-__all__ = ["Frontier", "Point", "frontier"]
+__all__ = ["Frontier", "Point", "Search", "frontier"]

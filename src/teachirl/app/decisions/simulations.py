@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -35,30 +36,49 @@ LEARNERS: tuple[type[Any], ...] = (
     Adversarial,
     Benevolent,
 )
-# Transitions that all steps of a learner may go through, and steps that she has at least: a few
+# Transitions that all steps of a learner may go through, and steps that there are at least: a few
 # seconds. A step of soft planning costs as much as several of the other kind.
 WORK, SOFT_WORK, STEPS = 15_000_000, 6_000_000, 50
 # Transitions up to which the learner's linear program takes seconds.
 PROGRAM = 20_000
-WORST = "the worst that matches, by the exact worst case"
+
+
+class Outcome(enum.Enum):
+    """How a simulation ended."""
+
+    LEARNED = enum.auto()
+    WORST_CASE = enum.auto()
+    OUT_OF_STEPS = enum.auto()
+    TOO_LARGE = enum.auto()
+    REFUSED = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a learner makes of what she is shown.
+    """What a learner makes of what is shown.
 
     Attributes
     ----------
     name : of the learner
-    performance : her relative performance; None if she was not simulated
-    mismatch : ‖A(μ_L − μ_T)‖, between her and the demonstration; None if she was not simulated
-    ended : how her learning ended, or why she was not simulated
+    outcome : Outcome: it learned, is the worst case that is known, was stopped as the world is
+        large, was left out as the world is too large, or raised an error
+    performance : its relative performance; None if it was not simulated
+    mismatch : ‖A(μ_L − μ_T)‖, between it and the demonstration; None if it was not simulated
+    status : LearnStatus, how its learning ended; None if it did not learn
+    steps : after how many steps it was stopped; None if it was not
+    error : what it raised; None if nothing
     """
 
     name: str
-    performance: float | None
-    mismatch: float | None
-    ended: str
+    outcome: Outcome
+    performance: float | None = None
+    mismatch: float | None = None
+    status: LearnStatus | None = None
+    steps: int | None = None
+    error: TeachirlError | None = None
 
 
 def simulate(problem: Problem, certificate: Certificate, mismatch: float) -> Iterator[Simulated]:
@@ -66,46 +86,64 @@ def simulate(problem: Problem, certificate: Certificate, mismatch: float) -> Ite
 
     Parameters
     ----------
+    problem : Problem
     certificate : Certificate, whose witness is what the adversarial learner does
     mismatch : ε, up to which the adversarial and the benevolent one may miss
+
+    Returns
+    -------
+    iterator of Simulated
     """
     for kind in LEARNERS:
-        own = isinstance(problem.learner, kind)
-        learner = problem.learner if own else kind()
-        if not own and isinstance(learner, Informed):
-            learner = kind(mismatch=mismatch)
-        yield _simulated(problem, learner, certificate, own)
+        if isinstance(problem.learner, kind):
+            yield _learned(problem, problem.learner, None)
+        else:
+            yield _usual(problem, kind, certificate, mismatch)
 
 
-def _simulated(problem: Problem, learner: Any, certificate: Certificate, own: bool) -> Simulated:
-    name, task = type(learner).__name__, problem.task
-    worst = certificate.worst if certificate.matchable else None
-    witness = None if worst is None or own else worst.witness
+def _usual(
+    problem: Problem, kind: type[Any], certificate: Certificate, mismatch: float
+) -> Simulated:
+    """A learner of that kind, in the time that there is for it."""
     transitions = problem.mdp.dynamics.transitions.nnz
-    if isinstance(learner, Adversarial) and worst is not None and witness is not None:
-        return Simulated(name, _performance(problem, witness), worst.matched, WORST)
-    if isinstance(learner, LinearProgram) and not own and transitions > PROGRAM:
-        why = f"not simulated: a linear program of {transitions} transitions takes too long"
-        return Simulated(name, None, None, why)
+    learner: Any = kind()
+    if isinstance(learner, Informed):
+        learner = kind(mismatch=mismatch)
+    worst = certificate.worst if certificate.matchable else None
+    if kind is Adversarial and worst is not None and worst.witness is not None:
+        performance = _performance(problem, worst.witness)
+        return Simulated(kind.__name__, Outcome.WORST_CASE, performance, worst.matched)
+    if kind is LinearProgram and transitions > PROGRAM:
+        return Simulated(kind.__name__, Outcome.TOO_LARGE)
     steps = None
-    if not own and "max_steps" in {field.name for field in fields(learner)}:
-        work = SOFT_WORK if isinstance(learner, MaxCausalEntropy) else WORK
+    if "max_steps" in {field.name for field in fields(learner)}:
+        work = SOFT_WORK if kind is MaxCausalEntropy else WORK
         limit = max(work // transitions, STEPS)
         if limit <= learner.max_steps:
             steps, learner = limit, replace(learner, max_steps=limit)
+    return _learned(problem, learner, steps)
+
+
+def _learned(problem: Problem, learner: Any, steps: int | None) -> Simulated:
+    """What a learner does, who has at most so many steps if the world is large."""
+    name, view = type(learner).__name__, problem.worldview
     if isinstance(learner, Informed):
         learner = learner.informed(problem.mdp, problem.weights)
-    view = problem.worldview
-    target = view.matrix @ task.demonstration.expectations
+    target = view.matrix @ problem.task.demonstration.expectations
     start = Policy.uniform(problem.mdp)  # as in lessons
     try:
         learned: Learned = learner.learn(view.observe(problem.mdp), target, start)
     except TeachirlError as error:
-        return Simulated(name, None, None, f"not simulated: {error}")
-    ended = str(learned.status)
-    if learned.status is LearnStatus.OUT_OF_STEPS and steps is not None:
-        ended = f"stopped after {steps} steps, all that she is given in a world of this size"
-    return Simulated(name, _performance(problem, learned.policy), learned.mismatch, ended)
+        return Simulated(name, Outcome.REFUSED, error=error)
+    stopped = steps is not None and learned.status is LearnStatus.OUT_OF_STEPS
+    return Simulated(
+        name,
+        Outcome.OUT_OF_STEPS if stopped else Outcome.LEARNED,
+        _performance(problem, learned.policy),
+        learned.mismatch,
+        learned.status,
+        steps if stopped else None,
+    )
 
 
 def _performance(problem: Problem, policy: Policy) -> float:
@@ -113,4 +151,4 @@ def _performance(problem: Problem, policy: Policy) -> float:
     return problem.task.relative(earned)
 
 
-__all__ = ["LEARNERS", "Simulated", "simulate"]
+__all__ = ["LEARNERS", "Outcome", "Simulated", "simulate"]

@@ -30,12 +30,12 @@ sight = 1                           # its parameters; look further and it takes 
 [learner]
 sees = ["slow", "medium", "fast", "left lane", "middle lane", "right lane", "shoulder"]
 
-# [[learner.combination]]           # a feature of hers that mixes true ones
+# [[learner.combination]]           # a feature of the learner's that mixes true ones
 # name = "trouble"
 # weights = { collision = 1.0, tailgating = 0.5 }
 
 [teach]
-features = "all"                    # all that she does not see, at the world's prices
+features = "all"                    # all that are not seen, at the world's prices
 forbidden = ["left behind"]
 
 [[teach.feature]]                   # or with a price of your own

@@ -1,4 +1,4 @@
-"""What is said of features: which she sees, which could be taught, which count how much."""
+"""What a file says of features: which are seen, which could be taught, which count how much."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ def build_view(learner: Learner, place: Place, folder: Folder, features: Feature
         where.append(here / "name")
     if learner.matrix is not None:
         here = place / "matrix"
-        with here.blamed():
+        with here.locating():
             rows, called = _matrix(learner.matrix, folder, features)
         parts.append(rows)
         first = len(names)
         names += called or [f"row {number + 1}" for number in range(first, first + len(rows))]
         where += [here] * len(rows)
     _check_distinct(names, where)
-    with place.blamed():
+    with place.locating():
         return Worldview(np.vstack(parts), tuple(names))
 
 
@@ -112,8 +112,16 @@ def _matrix(name: str, folder: Folder, features: Features) -> tuple[Floats, list
 
 
 @dataclass(frozen=True, eq=False)
-class Lessons:
-    """What could be taught: array [n, k], costs [n], n names, and indices."""
+class Teachables:
+    """What could be taught.
+
+    Attributes
+    ----------
+    features : array [n, k]
+    costs : array [n]
+    names : n texts
+    required, forbidden : indices of those that must, and must not, be taught
+    """
 
     features: Floats
     costs: Floats
@@ -122,10 +130,10 @@ class Lessons:
     forbidden: tuple[int, ...]
 
 
-def build_lessons(
+def build_teachables(
     teach: Teach, place: Place, features: Features, seen: list[str], prices: Floats | None
-) -> Lessons:
-    """What could be taught; `seen` are the names of what she sees as it is."""
+) -> Teachables:
+    """What could be taught; `seen` are the names of what the learner sees as it is."""
     rows, costs, names, where = [], [], [], []
     prices = np.ones(features.count) if prices is None else prices
     for number, each in enumerate(teach.feature):
@@ -150,19 +158,18 @@ def build_lessons(
         features.check_size(len(names), place / "features")
         rows += list(features.rows(others, place / "features"))
     numbers = {name: number for number, name in enumerate(names)}
-    chosen = {key: _chosen(getattr(teach, key), place / key, numbers) for key in CHOSEN}
+    required = _chosen(teach.required, place / "required", numbers)
+    forbidden = _chosen(teach.forbidden, place / "forbidden", numbers)
     both = [name for name in teach.forbidden if name in teach.required]
     if both:
         (place / "forbidden").refuse(f"{shown(both[0])} is required as well")
-    return Lessons(
+    return Teachables(
         frozen(np.array(rows).reshape(len(rows), features.count)),
         frozen(np.array(costs, dtype=float)),
         tuple(names),
-        **chosen,
+        required,
+        forbidden,
     )
-
-
-CHOSEN = ("required", "forbidden")
 
 
 def _chosen(names: list[str], place: Place, numbers: dict[str, int]) -> tuple[int, ...]:
@@ -183,4 +190,4 @@ def _check_distinct(names: list[str], places: list[Place]) -> None:
         taken.add(name)
 
 
-__all__ = ["Features", "Lessons", "build_lessons", "build_view"]
+__all__ = ["Features", "Teachables", "build_teachables", "build_view"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +27,16 @@ HEADER_BYTES = 512
 class Folder:
     """The folder of a problem file, in which the files that it names must lie.
 
-    `allow_outside` allows for all others as well.
+    Attributes
+    ----------
+    path : the folder
+    allow_outside : whether files may lie elsewhere as well
+    digests : the SHA-256 of each file that was asked for, by its name
     """
 
     path: Path
     allow_outside: bool
+    digests: dict[str, str] = field(default_factory=dict)
 
     def file(self, name: str) -> Path:
         """The regular file of this name, with all links resolved."""
@@ -60,6 +66,11 @@ class Folder:
                 f"expected a file of at most {MAX_BYTES >> 20} MB, got {shown(name)} of "
                 f"{status.st_size >> 20} MB"
             )
+        try:
+            with path.open("rb") as opened:
+                self.digests[name] = hashlib.file_digest(opened, "sha256").hexdigest()
+        except OSError as error:
+            raise FileFormatError(f"cannot read {shown(name)}: {error.strerror or error}") from None
         return path
 
 

@@ -13,21 +13,38 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, create_model
 
-from ... import learners, teachers, worlds
+from ... import learners, teachers
+from ...worlds.built_in import BUILT_IN
 from .places import meant, shown
 
-WORLDS = ("chain", "driving", "garnet", "gridworld", "obstacles")
-TEACHERS = ("GapGreedy", "JointGreedy", "OptimalSubset", "PerfGreedy", "Random", "TRGreedy")
-LEARNERS = (
-    "Adversarial",
-    "Benevolent",
-    "LinearProgram",
-    "MaxCausalEntropy",
-    "MaxMargin",
-    "MinNormPoint",
-    "MultiplicativeWeights",
-    "Projection",
-)
+# All functions and classes that a file can call, by kind and by name.
+NAMED: dict[str, dict[str, Callable[..., Any]]] = {
+    "world": {name: each.make for name, each in BUILT_IN.items()},
+    "teacher": {
+        each.__name__: each
+        for each in (
+            teachers.GapGreedy,
+            teachers.JointGreedy,
+            teachers.OptimalSubset,
+            teachers.PerfGreedy,
+            teachers.Random,
+            teachers.TRGreedy,
+        )
+    },
+    "learner": {
+        each.__name__: each
+        for each in (
+            learners.Adversarial,
+            learners.Benevolent,
+            learners.LinearProgram,
+            learners.MaxCausalEntropy,
+            learners.MaxMargin,
+            learners.MinNormPoint,
+            learners.MultiplicativeWeights,
+            learners.Projection,
+        )
+    },
+}
 # What no file gives: random numbers come from its seed, and PerfGreedy's learner is the plan's.
 GIVEN_ELSEWHERE = ("rng", "learner")
 
@@ -38,40 +55,38 @@ class Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Called(Strict):
+class NamedCall(Strict):
     """A name, and the parameters that were given with it."""
 
     name: str
     parameters: dict[str, Any]
 
 
-def options(kind: str) -> tuple[str, ...]:
-    """The names there are of a kind, ``world``, ``teacher`` or ``learner``."""
-    return {"world": WORLDS, "teacher": TEACHERS, "learner": LEARNERS}[kind]
+def named_call(kind: str, value: object) -> NamedCall:
+    """The checked call that a table, or a name alone, stands for.
 
+    Parameters
+    ----------
+    kind : ``world``, ``teacher`` or ``learner``
+    value : what the file says
 
-def find(kind: str, name: str) -> Callable[..., Any]:
-    """The function or class of that name."""
-    module = {"world": worlds, "teacher": teachers, "learner": learners}[kind]
-    found: Callable[..., Any] = getattr(module, name)
-    return found
-
-
-def called(kind: str, value: object) -> Called:
-    """The checked call that a table, or a name alone, stands for."""
-    table = {"name": value} if isinstance(value, str) else value
+    Returns
+    -------
+    NamedCall; a ValueError says what was expected
+    """
+    table, names = {"name": value} if isinstance(value, str) else value, NAMED[kind]
     if not isinstance(table, dict):
         raise ValueError(f"expected the name of a {kind}, or a table with it, got {shown(value)}")
     if "name" not in table:
-        raise ValueError(f"expected the key name, the name of a {kind}{meant(None, options(kind))}")
+        raise ValueError(f"expected the key name, the name of a {kind}{meant(None, names)}")
     name = table["name"]
-    if name not in options(kind):
-        raise ValueError(f"there is no {kind} {shown(name)}{meant(name, options(kind))}")
+    if not isinstance(name, str) or name not in names:
+        raise ValueError(f"there is no {kind} {shown(name)}{meant(name, names)}")
     given = {key: each for key, each in table.items() if key != "name"}
-    checked = parameters_model(find(kind, name)).model_validate(given)
+    checked = parameters_model(names[name]).model_validate(given)
     # Only what was given: the rest are the function's own defaults.
     values = {key: getattr(checked, key) for key in checked.model_fields_set}
-    return Called(name=name, parameters=values)
+    return NamedCall(name=name, parameters=values)
 
 
 @cache
@@ -107,14 +122,4 @@ def _table_of(entry: Callable[..., Any]) -> Any:
     return Annotated[parameters_model(entry), AfterValidator(lambda row: entry(**dict(row)))]
 
 
-__all__ = [
-    "LEARNERS",
-    "TEACHERS",
-    "WORLDS",
-    "Called",
-    "Strict",
-    "called",
-    "find",
-    "options",
-    "parameters_model",
-]
+__all__ = ["NAMED", "NamedCall", "Strict", "named_call", "parameters_model"]

@@ -42,7 +42,7 @@ class Place:
         raise FileFormatError(f"{self}: {message}")
 
     @contextmanager
-    def blamed(self) -> Iterator[None]:
+    def locating(self) -> Iterator[None]:
         """What the user did wrong within this block, was done wrong here."""
         try:
             yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...arrays import Floats
+from ...arrays import Floats, frozen
 from ...demonstrations.demonstration import Demonstration
 from ...demonstrations.inferred_weights import InferredWeights, infer_weights
 from ...learners import Informed
@@ -20,20 +21,33 @@ from ...teachers import Teacher
 from ...teaching.matching import Matching
 from ...teaching.task import Task
 from ...views.potential_shaping import Indistinct
+from ...views.teaching_risk import teaching_risk
 from ...views.worldview import Worldview
 from ...what_to_show.search import Shown, best_demonstration
+from ...worlds import World
 from .episodes import read_episodes, read_policy
-from .features import Features, Lessons, build_lessons, build_view
+from .features import Features, Teachables, build_teachables, build_view
 from .files import Folder
-from .named import Called, find
+from .named import NAMED, NamedCall
 from .places import Place
 from .reading import parse, read_text
-from .rewards import Given, build_reward
+from .rewards import RewardSource, build_reward
 from .schema import Demonstration as DemonstrationTable
 from .worlds import build_world
 
 # Of more features than this, which directions no policy can change is not found within a minute.
 MANY = 2000
+# Plausible weights that are tried where they are inferred, enough for quantiles of two digits.
+PLAUSIBLE = 200
+
+
+class Show(enum.StrEnum):
+    """What is demonstrated: a policy of ours, or what a file has."""
+
+    OPTIMAL = "optimal"
+    CHOSEN = "choose"
+    POLICY = "policy"
+    RECORDED = "trajectories"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,28 +58,43 @@ class Problem:
 
     Attributes
     ----------
-    path, source : the file, and its exact text
-    title : what the problem is called
-    seed : of all that is left to chance
-    mdp : MDP with the true features
-    reward : Given, where the weights come from, and how much of the rewards they leave out
-    worldview : what the learner sees
-    lessons : Lessons, what could be taught and at what cost
-    show : ``optimal``, ``choose``, ``policy`` or ``trajectories``: what she is shown
-    shown : the policy or the recorded demonstration, if a file gives it
-    teacher, learner : who teaches, and who is simulated
-    budget, max_cost, until, mismatch : as in `teach`; None where the file says nothing
+    path, source : Path and str, the file, and its exact text
+    title : str, what the problem is called
+    seed : int, of all that is left to chance
+    world : World, its MDP with the true features, and where its states lie
+    files : tuple of pairs of str, the name and the SHA-256 of each file that was read beside it
+    reward : RewardSource, where the weights come from, and how much of the rewards they leave out
+    worldview : Worldview, what the learner sees
+    teachables : Teachables, what could be taught and at what cost
+    show : Show, what is demonstrated
+    shown : Policy or Demonstration, if a file gives it
+    teacher, learner : Teacher and Learner, who teaches, and who is simulated
+    budget, max_cost, until, mismatch : int and floats, as in `teach`; None where the file says
+        nothing
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, teachirl as ti
+    >>> text = '[world]\\nname = "chain"\\n[reward.weights]\\n"cell 5" = 1.0\\n'
+    >>> text += '[learner]\\nsees = []\\n[teach]\\nfeatures = "all"'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "problem.toml"
+    ...     _ = path.write_text(text)
+    ...     problem = ti.read_problem(path)
+    >>> problem.weights
+    array([0., 0., 0., 0., 1.])
     """
 
     path: Path
     source: str
     title: str
     seed: int
-    mdp: MDP
-    reward: Given
+    world: World
+    files: tuple[tuple[str, str], ...]
+    reward: RewardSource
     worldview: Worldview
-    lessons: Lessons
-    show: str
+    teachables: Teachables
+    show: Show
     shown: Policy | Demonstration | None
     teacher: Teacher
     learner: LearnerProtocol | Informed
@@ -77,8 +106,13 @@ class Problem:
     def __repr__(self) -> str:
         return (
             f"Problem({self.title!r}: {self.mdp!r}, {self.worldview.n_rows} seen, "
-            f"{len(self.lessons.names)} teachable)"
+            f"{len(self.teachables.names)} teachable)"
         )
+
+    @property
+    def mdp(self) -> MDP:
+        """The world's MDP."""
+        return self.world.mdp
 
     @cached_property
     def inferred(self) -> InferredWeights | None:
@@ -89,6 +123,18 @@ class Problem:
         if not found.weights.any():
             (Place(self.path) / "reward" / "trajectories").refuse(found.summary)
         return found
+
+    @cached_property
+    def plausible_risks(self) -> Floats | None:
+        """array [2], between which the teaching risk lies for 90 % of the plausible weights.
+
+        None if the weights are given.
+        """
+        if self.inferred is None:
+            return None
+        plausible = self.inferred.sample(np.random.default_rng(self.seed), PLAUSIBLE)
+        risks = [teaching_risk(self.worldview, weights) for weights in plausible]
+        return frozen(np.quantile(risks, [0.05, 0.95]))
 
     @property
     def weights(self) -> Floats:
@@ -101,7 +147,7 @@ class Problem:
     @cached_property
     def chosen(self) -> Shown | None:
         """The demonstration that guarantees most, if the file leaves it to us; else None."""
-        if self.show != "choose":
+        if self.show is not Show.CHOSEN:
             return None
         rng = np.random.default_rng(self.seed)
         return best_demonstration(
@@ -114,7 +160,17 @@ class Problem:
         return Matching(self.mismatch)
 
     def guaranteed(self, view: Worldview, demonstration: Demonstration) -> float:
-        """The relative performance that learners who see this and match that have at least."""
+        """The relative performance that all learners who match have at least.
+
+        Parameters
+        ----------
+        view : Worldview, what they see
+        demonstration : Demonstration that they are shown
+
+        Returns
+        -------
+        float in [0, 1]
+        """
         return self.task.guaranteed(view, demonstration, self.matching)
 
     @property
@@ -130,18 +186,18 @@ class Problem:
     @cached_property
     def task(self) -> Task:
         """The teaching problem."""
-        lessons, shown = self.lessons, self.shown
-        with Place(self.path).blamed():
+        taught, shown = self.teachables, self.shown
+        with Place(self.path).locating():
             return Task(
                 self.mdp,
                 self.weights,
                 self.worldview,
-                lessons.features,
-                lessons.costs,
-                lessons.names,
+                taught.features,
+                taught.costs,
+                taught.names,
                 self.chosen.demonstration if self.chosen is not None else shown,
-                required=lessons.required,
-                forbidden=lessons.forbidden,
+                required=taught.required,
+                forbidden=taught.forbidden,
                 indistinct=self._indistinct,
             )
 
@@ -154,9 +210,13 @@ def read_problem(path: str | Path, *, allow_outside: bool = False) -> Problem:
 
     Parameters
     ----------
-    path : the TOML file
-    allow_outside : whether files that it names may lie outside of its folder; a file can allow that
-        itself
+    path : str or Path, the TOML file
+    allow_outside : bool, whether files that it names may lie outside of its folder; a file can
+        allow that itself
+
+    Returns
+    -------
+    Problem, whose `task` is what `teach` takes
 
     Examples
     --------
@@ -185,12 +245,12 @@ def read_problem(path: str | Path, *, allow_outside: bool = False) -> Problem:
     file, place = parse(path, source), Place(path)
     folder = Folder(path.parent, allow_outside or file.allow_outside)
     world = build_world(file.world, place / "world", folder, file.seed)
-    mdp, features = world.mdp, Features(world.mdp)
+    features = Features(world.mdp)
     reward = build_reward(file.reward, place / "reward", folder, world, features)
     view = build_view(file.learner, place / "learner", folder, features)
     seen = file.learner.sees or []
-    lessons = build_lessons(file.teach, place / "teach", features, seen, world.prices)
-    show, shown = _shown(file.demonstration, place / "demonstration", folder, mdp)
+    teachables = build_teachables(file.teach, place / "teach", features, seen, world.prices)
+    show, shown = _shown(file.demonstration, place / "demonstration", folder, world.mdp)
     plan = file.plan
     learner = _made("learner", plan.learner, place / "plan" / "learner")
     simulated = {"learner": learner} if plan.teacher.name == "PerfGreedy" else {}
@@ -199,10 +259,11 @@ def read_problem(path: str | Path, *, allow_outside: bool = False) -> Problem:
         source=source,
         title=file.title or path.stem,
         seed=file.seed,
-        mdp=mdp,
+        world=world,
+        files=tuple(folder.digests.items()),
         reward=reward,
         worldview=view,
-        lessons=lessons,
+        teachables=teachables,
         show=show,
         shown=shown,
         teacher=cast(
@@ -218,21 +279,21 @@ def read_problem(path: str | Path, *, allow_outside: bool = False) -> Problem:
 
 def _shown(
     table: DemonstrationTable, place: Place, folder: Folder, mdp: MDP
-) -> tuple[str, Policy | Demonstration | None]:
+) -> tuple[Show, Policy | Demonstration | None]:
     """How the demonstration is given, and what was read of it."""
     if table.policy is not None:
-        with (place / "policy").blamed():
-            return "policy", read_policy(folder, table.policy, mdp)
+        with (place / "policy").locating():
+            return Show.POLICY, read_policy(folder, table.policy, mdp)
     if table.trajectories is not None:
-        with (place / "trajectories").blamed():
+        with (place / "trajectories").locating():
             episodes = read_episodes(folder, table.trajectories, mdp)
-            return "trajectories", Demonstration.from_trajectories(mdp, episodes, table.confidence)
-    return table.show or "optimal", None
+            return Show.RECORDED, Demonstration.from_trajectories(mdp, episodes, table.confidence)
+    return Show(table.show or Show.OPTIMAL), None
 
 
-def _made(kind: str, call: Called, place: Place, also: dict[str, Any] | None = None) -> Any:
-    with place.blamed():
-        return find(kind, call.name)(**call.parameters, **(also or {}))
+def _made(kind: str, call: NamedCall, place: Place, also: dict[str, Any] | None = None) -> Any:
+    with place.locating():
+        return NAMED[kind][call.name](**call.parameters, **(also or {}))
 
 
 __all__ = ["Problem", "read_problem"]

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from ...errors import FileFormatError
-from .named import find, parameters_model
+from .named import NAMED, parameters_model
 from .places import Place, meant, refuse_all, shortened, shown
 from .schema import KINDS, Plan, ProblemFile
 
@@ -130,7 +130,7 @@ def _model(outer: type[BaseModel], key: str, value: Any) -> type[BaseModel]:
         for kind, model in KINDS.items():
             if kind in value:
                 return model
-        return parameters_model(find(key, value["name"]))
+        return parameters_model(NAMED[key][value["name"]])
     return next(_models(outer.model_fields[key].annotation))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, Field
@@ -10,7 +11,7 @@ from pydantic_core import PydanticUndefined
 
 from . import schema
 from .files import MAX_BYTES, MAX_NUMBERS, MAX_STATES
-from .named import LEARNERS, TEACHERS, WORLDS, Called, find, parameters_model
+from .named import NAMED, NamedCall, parameters_model
 from .reading import MAX_BYTES as MAX_TOML_BYTES
 from .tables import MAX_ROWS
 
@@ -48,10 +49,10 @@ def reference() -> str:
     for heading, model in SECTIONS:
         about = " ".join((model.__doc__ or "").split())
         lines += [f"### {heading}", "", about, "", *_keys(model), ""]
-    for kind, names in (("world", WORLDS), ("teacher", TEACHERS), ("learner", LEARNERS)):
+    for kind, names in NAMED.items():
         lines += [f"### Each {kind} that has a name", ""]
         lines += [f"| {kind} | parameters |", "|---|---|"]
-        lines += [f"| `{name}` | {_parameters(kind, name)} |" for name in names]
+        lines += [f"| `{name}` | {_parameters(each)} |" for name, each in names.items()]
         lines += [""]
     lines += [
         "### Limits",
@@ -73,8 +74,8 @@ def _keys(model: type[BaseModel]) -> list[str]:
     return lines
 
 
-def _parameters(kind: str, name: str) -> str:
-    fields = parameters_model(find(kind, name)).model_fields
+def _parameters(function: Callable[..., Any]) -> str:
+    fields = parameters_model(function).model_fields
     texts = []
     for key, field in fields.items():
         default = "" if field.is_required() else _default(field.default)
@@ -85,7 +86,7 @@ def _parameters(kind: str, name: str) -> str:
 def _default(value: Any) -> str:
     if value is None or value is PydanticUndefined or value in ("", [], ()):
         return ""
-    if isinstance(value, Called):
+    if isinstance(value, NamedCall):
         return f'`"{value.name}"`'
     if isinstance(value, BaseModel) or (isinstance(value, tuple) and hasattr(value[0], "lane")):
         return ""
@@ -113,7 +114,7 @@ def _type(annotation: Any) -> str:
         return f"list of {_type(inner[0])}s"
     if origin is dict:
         return "table of numbers"
-    if annotation is Called:
+    if annotation is NamedCall:
         return "text or table"
     return "table"
 

@@ -12,6 +12,7 @@ from ...arrays import Floats, frozen
 from ...demonstrations.trajectories import Trajectories, terminal_states
 from ...errors import FileFormatError
 from ...mdp.model import MDP
+from ...worlds import World
 from .episodes import read_episodes
 from .features import Features
 from .files import Folder
@@ -19,11 +20,10 @@ from .pairs import pair_numbers, state_numbers
 from .places import Place
 from .schema import Reward
 from .tables import Table, read_table
-from .worlds import Built
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class RewardSource:
     """What a file says of the reward.
 
     Attributes
@@ -42,22 +42,22 @@ class Given:
 
 
 def build_reward(
-    reward: Reward | None, place: Place, folder: Folder, world: Built, features: Features
-) -> Given:
+    reward: Reward | None, place: Place, folder: Folder, world: World, features: Features
+) -> RewardSource:
     """The reward that a file describes."""
     if reward is None:
         if world.weights is None:
             place.refuse("expected this table, as the world has no reward of its own, got nothing")
-        return Given("world", world.weights)
+        return RewardSource("world", world.weights)
     if reward.weights is not None:
         weights = features.row(reward.weights, place / "weights")
-        return Given("weights", frozen(weights))
+        return RewardSource("weights", frozen(weights))
     if reward.trajectories is not None:
-        with (place / "trajectories").blamed():
+        with (place / "trajectories").locating():
             episodes = read_episodes(folder, reward.trajectories, world.mdp)
-        return Given("trajectories", None, expert=episodes)
+        return RewardSource("trajectories", None, expert=episodes)
     assert reward.rewards is not None
-    with (place / "rewards").blamed():
+    with (place / "rewards").locating():
         table = read_table(
             folder.file(reward.rewards),
             reward.rewards,
@@ -72,7 +72,7 @@ def build_reward(
                 f"expected rewards that the features express, but {residual:.3g} of {table.name} "
                 "(in length) is left over; add features, or accept that with max_residual"
             )
-    return Given("rewards", frozen(weights), residual)
+    return RewardSource("rewards", frozen(weights), residual)
 
 
 def _rewards(table: Table, mdp: MDP) -> Floats:
@@ -125,4 +125,4 @@ def _projected(table: Table, mdp: MDP, rewards: Floats) -> tuple[Floats, float]:
     return weights, left / float(np.linalg.norm(wanted))
 
 
-__all__ = ["Given", "build_reward"]
+__all__ = ["RewardSource", "build_reward"]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, model_validator
 
-from .named import Called, Strict, called
+from .named import NamedCall, Strict, named_call
 from .places import listed, meant, shown
 
 Discount = Annotated[float, Field(gt=0.0, lt=1.0)]
@@ -68,7 +68,9 @@ def _world(value: object) -> Any:
         )
     if len(found) > 1:
         raise ValueError(f"expected only one of the keys {listed(keys)}, got {listed(found)}")
-    return called("world", value) if found == ["name"] else KINDS[found[0]].model_validate(value)
+    return (
+        named_call("world", value) if found == ["name"] else KINDS[found[0]].model_validate(value)
+    )
 
 
 class Reward(Strict):
@@ -112,13 +114,13 @@ class Combination(Strict):
 
 
 class Learner(Strict):
-    """What she sees: the rows of all of these together; `sees = []` if that is nothing."""
+    """What the learner sees: the rows of all of these together; `sees = []` if that is nothing."""
 
     sees: list[Text] | None = Field(
-        default=None, description="names of features that she sees as they are"
+        default=None, description="names of features that the learner sees as they are"
     )
     combination: list[Combination] | None = Field(
-        default=None, description="combinations of features that she sees"
+        default=None, description="combinations of features that the learner sees"
     )
     matrix: Text | None = Field(
         default=None,
@@ -162,7 +164,7 @@ class Teach(Strict):
 
 
 class Demonstration(Strict):
-    """What she is shown: at most one of `show`, `policy` and `trajectories`."""
+    """What is shown: at most one of `show`, `policy` and `trajectories`."""
 
     show: Literal["optimal", "choose"] | None = Field(
         default=None,
@@ -194,23 +196,23 @@ class Demonstration(Strict):
         return self
 
 
-def _teacher(value: object) -> Called:
-    return called("teacher", value)
+def _teacher(value: object) -> NamedCall:
+    return named_call("teacher", value)
 
 
-def _learner(value: object) -> Called:
-    return called("learner", value)
+def _learner(value: object) -> NamedCall:
+    return named_call("learner", value)
 
 
 class Plan(Strict):
     """How to teach, and when to stop."""
 
-    teacher: Annotated[Called, PlainValidator(_teacher)] = Field(
-        default=Called(name="GapGreedy", parameters={}),
+    teacher: Annotated[NamedCall, PlainValidator(_teacher)] = Field(
+        default=NamedCall(name="GapGreedy", parameters={}),
         description="the name of a strategy, or a table of its name and parameters",
     )
-    learner: Annotated[Called, PlainValidator(_learner)] = Field(
-        default=Called(name="MinNormPoint", parameters={}),
+    learner: Annotated[NamedCall, PlainValidator(_learner)] = Field(
+        default=NamedCall(name="MinNormPoint", parameters={}),
         description="whom to simulate: a name, or a table of a name and parameters",
     )
     budget: Count | None = Field(
@@ -228,8 +230,9 @@ class Plan(Strict):
     mismatch: float | None = Field(
         default=None,
         ge=0.0,
-        description="how closely she is taken to match what she sees, for what is guaranteed; by "
-        "default exactly, and recorded episodes as closely as the expert himself does",
+        description="how closely the learner is taken to match what is shown, in the learner's "
+        "features, for what is guaranteed; by default exactly, and recorded episodes as closely as "
+        "the expert does",
     )
 
 
@@ -249,7 +252,7 @@ class ProblemFile(Strict):
     reward: Reward | None = Field(default=None, description="what the expert is after")
     learner: Learner = Field(description="what the learner sees")
     teach: Teach = Field(default=Teach(), description="what could be taught")
-    demonstration: Demonstration = Field(default=Demonstration(), description="what she is shown")
+    demonstration: Demonstration = Field(default=Demonstration(), description="what is shown")
     plan: Plan = Field(default=Plan(), description="how to teach, and when to stop")
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,9 +12,12 @@ import scipy.sparse as sp
 from ...arrays import Floats, Ints
 from ...errors import FileFormatError
 from ...mdp.model import MDP
-from ...worlds import World, from_gymnasium
+from ...worlds import World
+from ...worlds.built_in import BUILT_IN
+from ...worlds.gymnasium import gymnasium_world
+from ...worlds.map import map_from_names
 from .files import MAX_NUMBERS, MAX_STATES, Folder
-from .named import Called, find
+from .named import NamedCall
 from .places import Place, called_by_name, meant, shown
 from .schema import GymnasiumWorld, SavedWorld, TableWorld
 from .tables import Table, read_table
@@ -24,71 +26,46 @@ from .tables import Table, read_table
 SUM_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Built:
-    """A world: its MDP and, if it has some of its own, weights [k] and prices [k]."""
-
-    mdp: MDP
-    weights: Floats | None = None
-    prices: Floats | None = None
-
-
-def build_world(world: object, place: Place, folder: Folder, seed: int) -> Built:
+def build_world(world: object, place: Place, folder: Folder, seed: int) -> World:
     """The world that a file describes; `place` is where, and `seed` that of random worlds."""
-    if isinstance(world, Called):
+    if isinstance(world, NamedCall):
         return _built_in(world, place, seed)
     if isinstance(world, GymnasiumWorld):
-        with (place / "gymnasium").blamed():
+        with (place / "gymnasium").locating():
             # Of an id with a colon, gymnasium imports the part before it, whatever that does.
             if not re.fullmatch(r"[\w./-]+-v[0-9]+", world.gymnasium, re.ASCII):
                 raise FileFormatError(f"expected an id like Taxi-v4, got {shown(world.gymnasium)}")
             with warnings.catch_warnings():
                 # An old version either works, or there is an error that says the same.
                 warnings.simplefilter("ignore", DeprecationWarning)
-                return Built(from_gymnasium(world.gymnasium, world.discount))
+                return gymnasium_world(world.gymnasium, world.discount)
     if isinstance(world, SavedWorld):
-        with (place / "file").blamed():
+        with (place / "file").locating():
             path = folder.file(world.file)
             with called_by_name(path, world.file):
-                return Built(MDP.load(path, max_bytes=8 * MAX_NUMBERS))
-    assert isinstance(world, TableWorld)
-    return Built(_from_tables(world, place, folder))
+                mdp = MDP.load(path, max_bytes=8 * MAX_NUMBERS)
+    else:
+        assert isinstance(world, TableWorld)
+        mdp = _from_tables(world, place, folder)
+    return World(mdp, map=map_from_names(mdp))
 
 
-def _built_in(world: Called, place: Place, seed: int) -> Built:
-    given = dict(world.parameters)
-    function = find("world", world.name)
-    states, numbers = _size(world.name, given)
+def _built_in(world: NamedCall, place: Place, seed: int) -> World:
+    found, given = BUILT_IN[world.name], dict(world.parameters)
+    states, numbers = found.size(**given)
     if states > MAX_STATES or numbers > MAX_NUMBERS:
         place.refuse(
             f"expected a world of at most {MAX_STATES} states and {MAX_NUMBERS} numbers, got "
             f"{shown(states)} states and {shown(numbers)} numbers"
         )
-    if world.name in ("garnet", "obstacles"):
+    if "rng" in inspect.signature(found.make).parameters:
         given["rng"] = np.random.default_rng(seed)
-    with place.blamed():
-        made = function(**given)
-    return Built(made.mdp, made.weights, made.prices) if isinstance(made, World) else Built(made)
-
-
-def _size(name: str, given: dict[str, Any]) -> tuple[int, int]:
-    """How many states, and numbers in its largest array, a world of these parameters would have."""
-    if name == "chain":
-        cells = max(given.get("cells", 5), 0)
-        return cells, cells**2
-    if name in ("gridworld", "obstacles"):
-        states = max(given.get("size", 10), 0) ** 2
-        return states, 16 * states
-    if name == "garnet":
-        count = {key: max(int(given[key]), 0) for key in given if key != "discount"}
-        pairs = count["n_states"] * count["n_actions"]
-        rows = pairs if given.get("per_pair") else count["n_states"]
-        return count["n_states"], max(pairs * count["branching"], rows * count["n_features"], pairs)
-    return 0, 0  # driving has limits of its own
+    with place.locating():
+        return found.world(**given)
 
 
 def _from_tables(world: TableWorld, place: Place, folder: Folder) -> MDP:
-    with (place / "transitions").blamed():
+    with (place / "transitions").locating():
         moves = _Moves(
             read_table(
                 folder.file(world.transitions),
@@ -97,7 +74,7 @@ def _from_tables(world: TableWorld, place: Place, folder: Folder) -> MDP:
                 numbers=("probability",),
             )
         )
-    with (place / "features").blamed():
+    with (place / "features").locating():
         features = read_table(
             folder.file(world.features),
             world.features,
@@ -108,12 +85,12 @@ def _from_tables(world: TableWorld, place: Place, folder: Folder) -> MDP:
         phi = moves.features(features)
     start = np.full(moves.n_states, 1.0 / moves.n_states)
     if world.start is not None:
-        with (place / "start").blamed():
+        with (place / "start").locating():
             chances = read_table(
                 folder.file(world.start), world.start, texts=("state",), numbers=("probability",)
             )
             start = moves.start(chances)
-    with place.blamed():
+    with place.locating():
         return moves.mdp(phi, features.columns, start, world.discount)
 
 
@@ -252,4 +229,4 @@ def _unused(name: str, names: dict[str, int]) -> str:
     return unused
 
 
-__all__ = ["SUM_TOLERANCE", "Built", "build_world"]
+__all__ = ["SUM_TOLERANCE", "build_world"]

@@ -68,7 +68,8 @@ def worst_case_by_bundle(
     max_seconds: float = math.inf,
     blocks: int | None = None,
 ) -> WorstCaseBounds:
-    """The least reward ⟨weights, μ⟩ of all policies that match the demonstration in her view.
+    """The least reward ⟨weights, μ⟩ of all policies that match the demonstration in the learner's
+    view.
 
     Parameters
     ----------

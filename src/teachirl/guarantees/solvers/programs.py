@@ -70,7 +70,8 @@ def solve_program(
     tolerance: float = 1e-6,
     max_seconds: float = math.inf,
 ) -> WorstCaseBounds:
-    """The least reward ⟨weights, μ⟩ of all policies that match the demonstration in her view.
+    """The least reward ⟨weights, μ⟩ of all policies that match the demonstration in the learner's
+    view.
 
     Parameters
     ----------
@@ -234,7 +235,7 @@ def _solve(problem: Problem, form: Form, x: Floats | None, tolerance: float) -> 
         centred = known is not None and (not problem.mismatch or _witness(exact, known.x).fits)
         found.add(solve_linear(exact, known.x if known and centred else None))
     if not close():
-        # The width certificate: θ is what she can express of w.
+        # The width certificate: θ is what the learner can express of w.
         found.prove(problem.theta(problem.scales * (problem.view.basis @ w)))
     if close():
         return found.result(WorstCaseStatus.OPTIMAL)
@@ -251,7 +252,7 @@ def _checked_occupancy(problem: Problem, occupancy: ArrayLike) -> Floats:
     require(
         known.fits,
         "occupancy must be of a policy that matches the expectations, but misses them by "
-        f"{known.matched:.3g} in her view",
+        f"{known.matched:.3g} in the view",
     )
     return known.x
 

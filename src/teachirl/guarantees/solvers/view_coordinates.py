@@ -1,4 +1,4 @@
-"""Coordinates of what a learner sees, in which the ball of what she may miss has axes."""
+"""Coordinates of what a learner sees, in which the ball of what may be missed has axes."""
 
 from __future__ import annotations
 

@@ -28,12 +28,12 @@ def rehearse(
     hoped,
     idle,
 ):
-    """At most so many steps of `learners.Projection`, to the last bit as she takes them.
+    """At most so many steps of `learners.Projection`, to the last bit as the learner takes them.
 
-    The arguments are those of `project`; the scale, tolerance and patience that she stops by; and
-    where she stands: v, mu and x, which are changed, the gap between her mismatch and what no
+    The arguments are those of `project`; the scale, tolerance and patience to stop by; and where
+    the learner stands: v, mu and x, which are changed, the gap between the mismatch and what no
     policy's is below, the latter, and how many steps in a row have brought nothing. Gives back v,
-    these three, the mismatch, and whether she stops.
+    these three, the mismatch, and whether to stop.
     """
     goal = tolerance * scale
     enough = max(goal, 8.0 * (target.size + 8) * EPS * length(target))

@@ -1,7 +1,7 @@
 """Figures 1 and 2: on a row of five cells, the best policy is not the best demonstration.
 
-The learner sees the central cell alone. All deterministic policies are few, so what looks alike to
-her is found by looking at each of them; what randomising policies can do, by the exact worst case.
+The learner sees the central cell alone. All deterministic policies are few, so what looks alike is
+found by looking at each of them; what randomising policies can do, by the exact worst case.
 """
 
 from __future__ import annotations
@@ -110,15 +110,15 @@ def analyse(settings: Settings, results: Results) -> Findings:
     known = _named(values)
     first = Figure(
         "figure_1",
-        f"γ = {last['discount']:g}. The learner sees the dashed cell alone. What looks alike to "
-        "her stands in one column; the last panel is the demonstration that guarantees most.",
+        f"γ = {last['discount']:g}. The learner sees the dashed cell alone. What looks alike "
+        "stands in one column; the last panel is the demonstration that guarantees most.",
         (*(_drawn(name, name, known) for name in ("π₀", "π*", "π̃₀", "π̃*")), _best(values)),
         columns=2,
     )
     second = Figure(
         "figure_2",
-        "Two policies that look the same to the learner, and the best to her if she takes the "
-        "dashed cell to be good.",
+        "Two policies that look the same to the learner, and the best one if the dashed cell is "
+        "taken to be good.",
         (_drawn("π₀", "π₀", known), _drawn("π₁", "π̃₀", known)),
     )
     return Findings((first, second), tuple(claims), (table,))

@@ -1,4 +1,4 @@
-"""Figure 3: what the learner earns against the teaching risk of her worldview.
+"""Figure 3: what the learner earns against the teaching risk of its worldview.
 
 For each number of rows ℓ, discount and draw: a random reward, a random worldview A [ℓ, k], and the
 projection learner, who matches an optimal policy in that view.
@@ -148,7 +148,7 @@ def _by_band(risk: np.ndarray, around: np.ndarray) -> str:
 
 
 def _bound_claim(gamma: float, gap: np.ndarray, least: np.ndarray, most: np.ndarray) -> Claim:
-    # Where she sees all, gap and bound are 0 up to rounding.
+    # Where the learner sees all, gap and bound are 0 up to rounding.
     of_least, of_most = (gap / np.maximum(each, 1e-9) for each in (least, most))
     conservative = np.median(of_least) < 0.5 and of_most.max() <= 1.0
     return Claim(

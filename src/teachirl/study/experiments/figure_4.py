@@ -1,7 +1,7 @@
 """Figure 4: which features TRGreedy teaches first, where a few cells matter and the rest do not.
 
 A grid with two goals and two obstacles. In each trial a learner with a random worldview comes, and
-TRGreedy chooses the first and the second feature for her.
+TRGreedy chooses the first and the second feature to teach.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def units(settings: Settings) -> list[Unit]:
 
 def run(settings: Settings, first: int) -> Result:
     made = world(settings)
+    assert made.weights is not None
     k = made.mdp.n_features
     picks = []
     for trial in range(first, min(first + settings.trials_a_unit, settings.trials)):
@@ -58,6 +59,7 @@ def run(settings: Settings, first: int) -> Result:
 
 def analyse(settings: Settings, results: Results) -> Findings:
     made = world(settings)
+    assert made.weights is not None
     k, side = made.mdp.n_features, settings.size // settings.block
     special = (*settings.goals, *settings.obstacles)
     panels = [

@@ -2,8 +2,8 @@
 
 In each trial: a random reward on the grid, a learner with a few random rows, and a set of features
 that could be taught, each the indicator of a macrocell. All features are taught, one a round, and
-the projection learner learns after each from the policy that she has. She takes at most so many
-steps a round, and PerfGreedy simulates that very learner.
+the projection learner learns after each from its last policy. It takes at most so many steps a
+round, and PerfGreedy simulates that very learner.
 
 Added to the paper's three panels: what is guaranteed, whatever the learner does, after some of the
 rounds.
@@ -74,7 +74,7 @@ def run(settings: Settings, trial: int, teacher: str) -> Result:
     }
     lesson = teach(task, who[teacher], learner, rng=rng, tolerance=-1.0, certified=False)
     rounds = lesson.rounds
-    # A teacher who stops early leaves the learner as she is.
+    # A teacher who stops early leaves the learner as it is.
     idle = [None] * (settings.teachable + 1 - len(rounds))
     last = [rounds[-1]] * len(idle)
     return Result(
@@ -204,7 +204,7 @@ def _claims(settings: Settings, results: Results) -> list[Claim]:
             "simulates",
             f"after {after} features the simulated one reaches {simulated.mean():.3f}; all who "
             f"match exactly are guaranteed {proved.mean():.3f}"
-            + (", more, as she stops short of that" if proved.mean() > simulated.mean() else ""),
+            + (", more, as it stops short of that" if proved.mean() > simulated.mean() else ""),
             f"by .05 or more in most trials: {apart}",
             apart.verdict,
         )
@@ -261,7 +261,7 @@ def _slightly(tr: Floats, perf: Floats, random: Floats) -> Verdict:
 
 
 def _below(results: Results, teacher: str) -> tuple[int, int, float]:
-    """In how many rounds she earns less than is guaranteed, of how many, and by how much."""
+    """In how many rounds less is earned than guaranteed, of how many, and by how much."""
     proved = results.array("guaranteed", teacher=teacher)
     short = proved - results.array("performance", teacher=teacher)
     return int((short > 1e-6).sum()), int((~np.isnan(proved)).sum()), float(np.nanmax(short))

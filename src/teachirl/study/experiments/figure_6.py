@@ -1,4 +1,4 @@
-"""Figure 6: the feature expectations M of all policies, what of M she sees, and what looks optimal.
+"""Figure 6: the feature expectations M of all policies, what of M is seen, and what looks optimal.
 
 The world has two features and A is the projection on the first. M is a polygon; its corners are
 found by planning for the outward normal of what is known, until nothing new appears.
@@ -94,15 +94,15 @@ def analyse(settings: Settings, results: Results) -> Findings:
     marks = (
         Outline("M, all policies", x, y, filled=True),
         Points("optimal for some reward", x, y),
-        Outline("AM, what she sees of it", x[ends], np.full(2, floor)),
-        Points("looks optimal to her", x[ends], y[ends], big=True),
+        Outline("AM, what the learner sees", x[ends], np.full(2, floor)),
+        Points("looks optimal to the learner", x[ends], y[ends], big=True),
     )
     share = sum(_normal_cone(corners, int(end)) for end in ends) / (2.0 * math.pi)
     claims = (
         Claim(
             "Figure 6",
             "of all policies that are optimal for some reward, those over the ends of AM look "
-            "optimal to her, and no others",
+            "optimal to the learner, and no others",
             f"{len(ends)} of {len(corners)} corners of M",
             "all corners of M are known",
             _only_the_ends(x),
@@ -110,18 +110,19 @@ def analyse(settings: Settings, results: Results) -> Findings:
         Claim(
             "beyond the paper",
             "Proposition 1 (if ρ > 0, a policy that is optimal for w* is suboptimal for any reward "
-            "of hers; proved for M with a smooth boundary) carries over to finite MDPs",
+            "in the learner's features; proved for M with a smooth boundary) carries over to "
+            "finite MDPs",
             f"this M is a polygon: for {100 * share:.1f} % of all rewards, almost all of which "
-            "have ρ > 0, the optimal policy looks optimal to her",
+            "have ρ > 0, the optimal policy looks optimal to the learner",
             "angles of the normal cones at the ends",
             Verdict.FAILS if share > 0.0 else Verdict.HOLDS,
         ),
     )
     figure = Figure(
         "figure_6",
-        "Feature expectations of all policies of a world with two features. She sees the "
+        "Feature expectations of all policies of a world with two features. The learner sees the "
         "horizontal one.",
-        (Panel("", "first feature (she sees it)", "second feature", marks),),
+        (Panel("", "first feature (seen by the learner)", "second feature", marks),),
     )
     return Findings((figure,), claims)
 

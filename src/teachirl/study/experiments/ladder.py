@@ -1,7 +1,7 @@
 """Beyond the paper: the ladder of certificates, Theorem 1, width and the exact worst case.
 
 For learners with ever more random rows: the relative performance that each certificate proves of
-whoever matches an optimal policy in her view, against the teaching risk.
+whoever matches an optimal policy in such a view, against the teaching risk.
 """
 
 from __future__ import annotations

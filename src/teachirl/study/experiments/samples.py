@@ -1,7 +1,7 @@
 """Beyond the paper: what finitely many demonstrated trajectories still guarantee.
 
 The expert is recorded for more and more episodes. What is guaranteed holds with the confidence
-stated: of everyone who is as close to the estimate as the expert himself may be.
+stated: of everyone who is as close to the estimate as the expert may be.
 """
 
 from __future__ import annotations

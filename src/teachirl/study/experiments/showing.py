@@ -67,7 +67,7 @@ def run(settings: Settings, trial: int, teacher: str) -> Result:
     lesson = teach(
         task, who[teacher], MinNormPoint(), rng=rng, budget=settings.rounds, tolerance=-1.0
     )
-    # A teacher whom nothing helps any more stops; what she reached stays.
+    # A teacher whom nothing helps any more stops; what was reached stays.
     rounds: list[Round] = list(lesson.rounds)
     rounds += [rounds[-1]] * (settings.rounds + 1 - len(rounds))
     return Result(

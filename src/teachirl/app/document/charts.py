@@ -1,4 +1,4 @@
-"""What a report shows of decisions, as records: plans, budgets, and how two policies differ."""
+"""What is drawn of decisions, as records: plans, budgets, and how two policies differ."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...figures.records import Contrast, Curve, Panel, Points
-from ..decisions import Advice, Difference, Frontier
+from ..decisions import Difference, Frontier, TeachingPlan
 from ..digits import percent, percent_at_least
-from .pictures import MOST_ROWS, Picture
+from .elements import Figure
 
+# More bars would be too thin to tell apart.
 MOST_BARS = 12
+# Of performances in percent, so that marks at 0 and 100 are whole.
+PERCENT = (-3, 103)
 
 
-def differences_picture(
-    differences: Sequence[Difference], labels: tuple[str, str], lost: str
-) -> Picture:
+def differences_figure(differences: Sequence[Difference], labels: tuple[str, str]) -> Figure:
     """The features that two policies have different amounts of, what costs most first.
 
-    If some of them count for the reward, only those are drawn; the table has all.
+    If some of them count for the reward, only those are drawn; the table beside it has all.
 
     Parameters
     ----------
+    differences : as decisions have them
     labels : what to call the expert's and the other one's
-    lost : what to call the reward that the other one loses
     """
     counting = [each for each in differences if each.weight != 0.0]
     shown = (counting or differences)[:MOST_BARS]
@@ -36,20 +37,17 @@ def differences_picture(
         np.array([each.other for each in shown]),
     )
     told = "; ".join(f"{each.name}: {each.expert:.3g} and {each.other:.3g}" for each in shown[:5])
-    return Picture(
+    return Figure(
         f"features of {labels[0]} and {labels[1]}",
         f"How much of each feature there is, discounted; what costs most is at the top.{more}",
         (Panel("Features that differ", "amount of the feature", "", (contrast,)),),
         (f"Bars for {labels[0]} and {labels[1]}. {told}.",),
-        ("feature", "weight", *labels, lost),
-        tuple((e.name, e.weight, e.expert, e.other, e.lost) for e in differences[:MOST_ROWS]),
-        max(0, len(differences) - MOST_ROWS),
     )
 
 
-def plan_picture(advice: Advice) -> Picture | None:
+def plan_figure(plan: TeachingPlan) -> Figure | None:
     """What is guaranteed and what is simulated as the plan goes on; None if there is no plan."""
-    steps = advice.steps
+    steps = plan.steps
     if len(steps) < 2:
         return None
     cost = np.array([step.cost for step in steps])
@@ -57,44 +55,32 @@ def plan_picture(advice: Advice) -> Picture | None:
     simulated = 100 * np.array([step.performance for step in steps])
     marks: list[Curve | Points] = [
         Curve("guaranteed", cost, guaranteed),
-        Curve(f"simulated ({advice.learner})", cost, simulated),
-        Points("stop here", cost[[advice.stop]], guaranteed[[advice.stop]], big=True),
+        Curve(f"simulated ({plan.learner})", cost, simulated),
+        Points("stop here", cost[[plan.stop]], guaranteed[[plan.stop]], big=True),
     ]
-    if advice.wanted is not None:
-        marks.append(Curve("asked for", cost[[0, -1]], np.full(2, 100 * advice.wanted)))
+    if plan.wanted is not None:
+        marks.append(Curve("asked for", cost[[0, -1]], np.full(2, 100 * plan.wanted)))
     risk = np.array([step.risk for step in steps])
-    return Picture(
+    curve = (Curve("", cost, risk),)
+    return Figure(
         "the plan",
         "A mark is a step of the plan. Performance is relative: the best policy has 100 %, the "
         "worst 0 %.",
         (
-            Panel("Performance", "cost so far", "performance, %", tuple(marks), y_range=(-3, 103)),
-            Panel(
-                "Teaching risk", "cost so far", "risk", (Curve("", cost, risk),), y_range=(0, 1.03)
-            ),
+            Panel("Performance", "cost so far", "performance, %", tuple(marks), y_range=PERCENT),
+            Panel("Teaching risk", "cost so far", "risk", curve, y_range=(0, 1.03)),
         ),
         (
             f"Guaranteed performance against cost: from {percent_at_least(steps[0].guaranteed)} at "
             f"cost {cost[0]:g} to {percent_at_least(steps[-1].guaranteed)} at cost {cost[-1]:g}; "
             f"simulated, from {percent(steps[0].performance)} to "
-            f"{percent(steps[-1].performance)}. Stop at cost {cost[advice.stop]:g}.",
+            f"{percent(steps[-1].performance)}. Stop at cost {cost[plan.stop]:g}.",
             f"Teaching risk against cost: from {risk[0]:.3f} to {risk[-1]:.3f}.",
-        ),
-        ("after", "cost so far", "guaranteed", "simulated", "risk"),
-        tuple(
-            (
-                step.name or "nothing",
-                step.cost,
-                percent_at_least(step.guaranteed),
-                percent(step.performance),
-                step.risk,
-            )
-            for step in steps
         ),
     )
 
 
-def frontier_picture(frontier: Frontier) -> Picture:
+def frontier_figure(frontier: Frontier) -> Figure:
     """What is guaranteed for each cost."""
     points = frontier.points
     cost = np.array([point.cost for point in points])
@@ -108,18 +94,16 @@ def frontier_picture(frontier: Frontier) -> Picture:
     if frontier.enough is not None:
         enough = np.array([frontier.enough.cost]), np.array([100 * frontier.enough.guaranteed])
         marks.append(Points("cheapest that suffices", *enough, big=True))
-    return Picture(
+    return Figure(
         "what a budget buys",
         "The curve stays level until the next set of features can be paid for.",
-        (Panel("Guaranteed", "cost", "performance, %", tuple(marks), y_range=(-3, 103)),),
+        (Panel("Guaranteed", "cost", "performance, %", tuple(marks), y_range=PERCENT),),
         (
             f"A rising curve of {len(cost)} steps: {percent_at_least(points[0].guaranteed)} are "
             f"guaranteed at cost {cost[0]:g}, {percent_at_least(points[-1].guaranteed)} from cost "
             f"{cost[-1]:g}.",
         ),
-        ("cost", "guaranteed", "risk"),
-        tuple((each.cost, percent_at_least(each.guaranteed), each.risk) for each in points),
     )
 
 
-__all__ = ["differences_picture", "frontier_picture", "plan_picture"]
+__all__ = ["differences_figure", "frontier_figure", "plan_figure"]

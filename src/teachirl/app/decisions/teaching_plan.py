@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,26 +14,15 @@ from ...precision import first_largest
 from ...selection.distance_from_optimal import GreedyGap
 from ...study.progress import Part, Progress
 from ...teaching.lesson import Lesson, LessonStatus
-from ...teaching.rounds import Moment, Rounds
-from ...what_to_show.search import Shown
-from ..digits import asked, at_least, money, percent, percent_at_least
+from ...teaching.rounds import ROUNDED, Moment, Rounds
+from ...teaching.task import Task
 from ..problem import Problem
 from ..problem.places import Place
-from .basis import (
-    ROUNDED,
-    SAME_GUARANTEE,
-    Difference,
-    ample,
-    differences,
-    notes_on,
-    why_below,
-)
-from .showing import what_to_show
+from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
+from .demonstration import WhatToShow, what_to_show
 
 # Unless more was asked for, steps that add less than this to what is guaranteed are not taken.
 WORTH = 1e-3
-# Risks that differ by less are the same.
-SAME_RISK = 1e-6
 
 
 @dataclass(frozen=True)
@@ -51,17 +42,17 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the plan; step 0 is the learner as she is.
+    """A step of the plan; step 0 is the learner as it is.
 
     Attributes
     ----------
     feature : index into the task's teachable features; None in step 0
     name, price : of the feature; empty and 0 in step 0
     cost : of all features so far
-    risk : her teaching risk after the step
+    risk : the teaching risk after the step
     guaranteed : relative performance that is guaranteed after the step
     performance : relative performance of the simulated learner after the step
-    mismatch : how far the simulated learner is from the demonstration, in her features
+    mismatch : how far the simulated learner is from the demonstration, in its features
     new_demonstration : whether another policy is demonstrated from this step on
     alternative : what the teacher would have chosen were that feature not there; None if nothing
         else would help, or the feature is required
@@ -79,59 +70,82 @@ class Step:
     alternative: Alternative | None
 
 
+class Ending(enum.Enum):
+    """Why to stop after the last step that is to be taken."""
+
+    REACHED = enum.auto()
+    NOT_REACHED = enum.auto()
+    LITTLE_TO_GAIN = enum.auto()
+    LESSON_ENDED = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
 @dataclass(frozen=True, eq=False)
-class Advice:
-    """An ordered plan, and how far to follow it.
+class TeachingPlan:
+    """What to teach, in which order, and how far to follow it.
 
     Attributes
     ----------
-    title : of the problem
     teacher, learner : who plans, and who is simulated
-    steps : the first is the learner as she is
+    steps : the first is the learner as it is
     stop : the number of steps to take
-    reason : a sentence, why to stop there
+    ending : Ending, why to stop there: what was asked for is guaranteed, or never is; the steps
+        after it gain little; or the lesson ended by itself, `lesson.status` says why
     wanted : the relative performance to be guaranteed; None if none was asked for
-    reached : whether it is guaranteed after `stop` steps; True if none was asked for
+    cap : the relative performance of what is shown, if no more can be guaranteed because of it
     gap : how far from the best set of features that costs no more the plan may be, in teaching
         risk; None if nothing is taught
-    nearness : a sentence, what that says
-    below : a sentence, why the simulated learner does less than is guaranteed, at the step where
-        she falls furthest below it; empty if she never does
+    below : the step where the simulated learner falls furthest below what is guaranteed, and its
+        Shortfall; None if it never does
     policy : what to demonstrate after `stop` steps; None if it was recorded
-    demonstrate : a sentence, what to demonstrate
-    shown : Shown, the demonstration that guarantees most before anything is taught, and what it
-        gains over an optimal policy; None if the search would take too long, or episodes are shown
+    show : WhatToShow, about what is demonstrated
     differences : how what to demonstrate differs from the optimal policy's features, if it does
-    notes : sentences on what all of this rests on, as in `Standing`
     lesson : Lesson, with all the rounds
     """
 
-    title: str
     teacher: str
     learner: str
     steps: tuple[Step, ...]
     stop: int
-    reason: str
+    ending: Ending
     wanted: float | None
-    reached: bool
+    cap: float | None
     gap: GreedyGap | None
-    nearness: str
-    below: str
+    below: tuple[int, Shortfall] | None
     policy: Policy | None
-    demonstrate: str
-    shown: Shown | None
+    show: WhatToShow
     differences: tuple[Difference, ...]
-    notes: tuple[str, ...]
     lesson: Lesson
 
+    @property
+    def reached(self) -> bool:
+        """Whether what was asked for is guaranteed after `stop` steps; True if nothing was."""
+        return self.ending is not Ending.NOT_REACHED
 
-def advise(problem: Problem, *, progress: Progress | None = None) -> Advice:
+    @property
+    def taught(self) -> tuple[Step, ...]:
+        """The steps to take, without the first, in which nothing is taught."""
+        return self.steps[1 : self.stop + 1]
+
+
+def plan(problem: Problem, *, progress: Progress | None = None) -> TeachingPlan:
     """What to teach, in which order, where to stop and what to demonstrate.
+
+    Parameters
+    ----------
+    problem : Problem
+    progress : Progress, to tell of what is being done; by default nobody is told
+
+    Returns
+    -------
+    TeachingPlan
 
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from teachirl.app.decisions import advise
+    >>> from teachirl.app.decisions import plan
     >>> from teachirl.app.problem import read_problem
     >>> text = '''
     ... [world]
@@ -147,64 +161,71 @@ def advise(problem: Problem, *, progress: Progress | None = None) -> Advice:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "figure_1.toml"
     ...     _ = path.write_text(text)
-    ...     advice = advise(read_problem(path))
-    >>> [(step.name, round(step.guaranteed, 3)) for step in advice.steps[: advice.stop + 1]]
+    ...     found = plan(read_problem(path))
+    >>> [(step.name, round(step.guaranteed, 3)) for step in found.steps[: found.stop + 1]]
     [('', 0.0), ('cell 1', 1.0)]
-    >>> advice.steps[1].alternative.name
+    >>> found.steps[1].alternative.name
     'cell 2'
     """
     progress = progress or Progress()
-    task, lessons = problem.task, problem.lessons
-    most = len(lessons.names) - len(lessons.forbidden)
+    task, teachables = problem.task, problem.teachables
+    most = len(teachables.names) - len(teachables.forbidden)
     most = most if problem.budget is None else min(most, problem.budget)
     planned = progress.part("plan", most)
     compared = progress.part("second best", most, weight=0.5)
     others = progress.part("demonstration", 1)
-    with (Place(problem.path) / "plan").blamed():
+    with (Place(problem.path) / "plan").locating():
         rounds = Rounds(
             task,
             problem.teacher,
             problem.learner,
             rng=np.random.default_rng(problem.seed),
-            budget=len(lessons.names) if problem.budget is None else problem.budget,
+            budget=len(teachables.names) if problem.budget is None else problem.budget,
             max_cost=ample(task) if problem.max_cost is None else problem.max_cost,
             matching=problem.matching,
         )
         lesson, moments, steps = _followed(problem, rounds, planned, compared)
-    stop, reason, reached = _where_to_stop(problem, lesson)
-    gap = _gap(lesson, stop)
+    stop, ending = _where_to_stop(problem, lesson)
     changes = [i for i, step in enumerate(steps[: stop + 1]) if step.new_demonstration]
-    demonstration = moments[stop].demonstration
-    now, since = steps[0].guaranteed, changes[-1] if changes else None
-    shown, sentence = what_to_show(problem, demonstration, now, since)
+    demonstration, since = moments[stop].demonstration, changes[-1] if changes else None
+    show = what_to_show(problem, demonstration, steps[0].guaranteed, since)
     others.advance()
-    policy = demonstration.policy
-    return Advice(
-        title=problem.title,
+    return TeachingPlan(
         teacher=type(problem.teacher).__name__,
         learner=type(problem.learner).__name__,
         steps=tuple(steps),
         stop=stop,
-        reason=reason,
+        ending=ending,
         wanted=problem.until,
-        reached=reached,
-        gap=gap,
-        nearness=_nearness(lesson, stop, gap),
+        cap=_cap(problem, lesson, ending),
+        gap=_gap(lesson, stop),
         below=_below(problem, moments),
-        policy=policy,
-        demonstrate=sentence,
-        shown=shown,
-        differences=()
-        if policy is None
-        else differences(
-            problem.mdp,
-            problem.weights,
-            feature_expectations(problem.mdp, task.best.policy),
-            feature_expectations(problem.mdp, policy),
-        ),
-        notes=notes_on(problem),
+        policy=demonstration.policy,
+        show=show,
+        differences=_from_optimal(problem, demonstration.policy),
         lesson=lesson,
     )
+
+
+def same_price(task: Task) -> bool:
+    """Whether all features cost the same."""
+    return bool((task.costs == task.costs[:1]).all())
+
+
+def ample(task: Task) -> float:
+    """More than all features cost: with this to spend, none is too dear, and gains count per cost.
+
+    ∞ if all cost the same, where it makes no difference.
+    """
+    return math.inf if same_price(task) else 2.0 * float(task.costs.sum())
+
+
+def _from_optimal(problem: Problem, policy: Policy | None) -> tuple[Difference, ...]:
+    if policy is None:
+        return ()
+    mdp, best = problem.mdp, problem.task.best.policy
+    expectations = (feature_expectations(mdp, each) for each in (best, policy))
+    return differences(mdp, problem.weights, *expectations)
 
 
 def _followed(
@@ -236,7 +257,7 @@ def _step(problem: Problem, moment: Moment) -> Step:
     return Step(
         feature=each.taught,
         name=each.name,
-        price=0.0 if each.taught is None else float(problem.lessons.costs[each.taught]),
+        price=0.0 if each.taught is None else float(problem.teachables.costs[each.taught]),
         cost=each.cost,
         risk=each.risk,
         guaranteed=float(each.guaranteed),
@@ -263,35 +284,33 @@ def _alternative(problem: Problem, moment: Moment) -> Alternative | None:
     other = problem.teacher.choose(replace(situation, candidates=left), rng)
     if other.feature is None:
         return None
-    feature, lessons = other.feature, problem.lessons
-    view = situation.view.extend(lessons.features[feature])
+    feature, features = other.feature, problem.teachables
+    view = situation.view.extend(features.features[feature])
     guaranteed = problem.guaranteed(view, other.demonstration or situation.demonstration)
-    return Alternative(lessons.names[feature], float(lessons.costs[feature]), guaranteed)
+    return Alternative(features.names[feature], float(features.costs[feature]), guaranteed)
 
 
-def _where_to_stop(problem: Problem, lesson: Lesson) -> tuple[int, str, bool]:
-    """After how many steps, why, and whether what was wanted is guaranteed."""
-    task, wanted = problem.task, problem.until
+def _where_to_stop(problem: Problem, lesson: Lesson) -> tuple[int, Ending]:
+    """After how many steps, and why."""
+    wanted = problem.until
     guaranteed = np.array([each.guaranteed for each in lesson.rounds])
-    guaranteed[: len(task.required)] = -1.0  # what must be taught is taught
+    guaranteed[: len(problem.task.required)] = -1.0  # what must be taught is taught
     room = WORTH if wanted is None else SAME_GUARANTEE
     stop = int(np.flatnonzero(guaranteed >= guaranteed.max() - room)[0])
-    most = percent_at_least(guaranteed[stop])
-    own = task.relative(float(task.weights @ lesson.demonstration.expectations))
-    capped = f" What she is shown has a relative performance of {percent(own)} itself: no more can "
-    capped += "be guaranteed unless she is shown something else."
-    if lesson.demonstration.error > 0.0:
-        own = 1.0  # it is an estimate, and caps nothing
     if wanted is None:
-        reason = f"{most} are guaranteed: {lesson.status}."
-        if stop + 1 < len(guaranteed):
-            reason = f"{most} are guaranteed, and the steps after it add less than 0.1 %."
-        return stop, reason + (capped if own < 1.0 - WORTH else ""), True
+        return stop, Ending.LITTLE_TO_GAIN if stop + 1 < len(guaranteed) else Ending.LESSON_ENDED
     enough = np.flatnonzero(guaranteed >= wanted - ROUNDED)
-    if len(enough):
-        return int(enough[0]), f"{asked(wanted)} were asked for, and are guaranteed.", True
-    reason = f"{asked(wanted)} are not reached, {most} are the most: {lesson.status}."
-    return stop, reason + (capped if own < wanted else ""), False
+    return (int(enough[0]), Ending.REACHED) if len(enough) else (stop, Ending.NOT_REACHED)
+
+
+def _cap(problem: Problem, lesson: Lesson, ending: Ending) -> float | None:
+    """The relative performance of what is shown, if no more can be guaranteed because of it."""
+    shown, task = lesson.demonstration, problem.task
+    if shown.error > 0.0 or ending is Ending.REACHED:
+        return None  # an estimate caps nothing
+    own = task.relative(float(task.weights @ shown.expectations))
+    hoped = 1.0 - WORTH if problem.until is None else problem.until
+    return own if own < hoped else None
 
 
 def _gap(lesson: Lesson, stop: int) -> GreedyGap | None:
@@ -299,38 +318,19 @@ def _gap(lesson: Lesson, stop: int) -> GreedyGap | None:
     followed = replace(lesson, rounds=lesson.rounds[: stop + 1])
     if stop == 0:
         return None
-    if _even(lesson):
+    if same_price(lesson.task):
         return followed.gap_to_optimal()
     return followed.gap_to_optimal(max_cost=followed.rounds[-1].cost * (1.0 + 1e-9))
 
 
-def _even(lesson: Lesson) -> bool:
-    costs = lesson.task.costs
-    return bool((costs == costs[0]).all())
-
-
-def _nearness(lesson: Lesson, stop: int, gap: GreedyGap | None) -> str:
-    if gap is None:
-        return "Nothing is taught, so that there is nothing to compare."
-    others = f"for {money(lesson.rounds[stop].cost)} or less"
-    if _even(lesson):
-        others = f"of {stop} feature{'' if stop == 1 else 's'}"
-    below = at_least(gap.lower, scale=1.0) if gap.risk - gap.lower > SAME_RISK else "that"
-    return (
-        f"In teaching risk the plan ends at {gap.risk:.3f}, and no set {others} below {below}; "
-        "`teachirl frontier` compares what sets guarantee."
-    )
-
-
-def _below(problem: Problem, moments: list[Moment]) -> str:
+def _below(problem: Problem, moments: list[Moment]) -> tuple[int, Shortfall] | None:
     short = [each.round.guaranteed - each.round.performance for each in moments]
     step = first_largest(short, SAME_GUARANTEE)
     if short[step] <= SAME_GUARANTEE:
-        return ""
+        return None
     now, name = moments[step], type(problem.learner).__name__
     performance, mismatch = now.round.performance, now.round.mismatch
-    why = why_below(problem, now.view, now.demonstration, name, performance, mismatch)
-    return f"At step {step}, {why}"
+    return step, shortfall(problem, now.view, now.demonstration, name, performance, mismatch)
 
 
-__all__ = ["Advice", "Alternative", "Step", "advise"]
+__all__ = ["Alternative", "Ending", "Step", "TeachingPlan", "ample", "plan", "same_price"]

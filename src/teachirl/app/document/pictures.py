@@ -1,4 +1,4 @@
-"""What a report shows of a world, as records: its reward, and what policies do in it.
+"""What is drawn of a world, as records: its reward, and what policies do in it.
 
 Visits are discounted, E Σ γᵗ [s_t = s]: later ones count less, as they do for the reward.
 """
@@ -6,49 +6,27 @@ Visits are discounted, E Σ γᵗ [s_t = s]: later ones count less, as they do f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
-from ...figures.records import Cells, Panel, Row
+from ...figures.records import Cells, Panel
 from ...mdp.model import MDP
 from ...mdp.occupancy import occupancy
 from ...mdp.policy import Policy
 from ...precision import INVISIBLE
-from ..digits import percent
+from ...worlds.map import Map, Surroundings
+from ..digits import number, percent
 from ..problem import Problem
-from .maps import Map, Road, map_of, road_of
+from .elements import Column, Figure, Table
+from .tables import MOST_ROWS
 
 # On larger grids an arrow would be smaller than a letter.
 MOST_ARROWS = 400
+# On larger ones a number would be.
 MOST_COUNTS = 25
-MOST_ROWS = 100
-YOU = "you"
-
-
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """Panels that are shown side by side where there is room.
-
-    Attributes
-    ----------
-    title : what its numbers are called
-    caption : what one sees in all of them
-    panels : Panel, each drawn by itself below its title
-    alts : for each panel, what it shows to those who do not see it
-    header, rows : the table of its numbers
-    left_out : how many more rows there would be
-    """
-
-    title: str
-    caption: str
-    panels: tuple[Panel, ...]
-    alts: tuple[str, ...]
-    header: tuple[str, ...]
-    rows: tuple[Row, ...]
-    left_out: int = 0
 
 
 def visits_of(mdp: MDP, shown: Demonstration | Policy) -> Floats | None:
@@ -70,66 +48,77 @@ def visits_of(mdp: MDP, shown: Demonstration | Policy) -> Floats | None:
     return np.asarray(counts / len(episodes))
 
 
-def reward_picture(problem: Problem) -> Picture | None:
+def _numbers(title: str, columns: Sequence[Column], rows: Sequence[Any]) -> Table:
+    """The first rows of a figure's numbers, and how many there are besides."""
+    left_out = len(rows) - MOST_ROWS
+    more = f" ({left_out} more rows are left out)" if left_out > 0 else ""
+    return Table(f"The numbers: {title}{more}", tuple(columns), tuple(rows[:MOST_ROWS]))
+
+
+def reward_figure(problem: Problem) -> Figure | None:
     """The reward of each macrocell, with a frame around what the learner sees; None elsewhere."""
-    around = map_of(problem)
-    if around is None or around.rewards is None:
+    around = problem.world.map
+    if around is None or around.feature_shape is None:
         return None
-    rewards = around.rewards
-    rows, columns = rewards.shape
-    names = [problem.mdp.feature_name(feature) for feature in range(rewards.size)]
+    rows, columns = around.feature_shape
+    rewards = np.asarray(problem.weights)
+    names = [problem.mdp.feature_name(feature) for feature in range(len(rewards))]
     alone = np.count_nonzero(problem.worldview.matrix, axis=1) == 1
     seen = {int(row.nonzero()[0][0]) for row in problem.worldview.matrix[alone]}
-    small = columns <= 10
     cells = Cells(
         "reward",
-        rewards,
-        tuple(f"{name.removeprefix('cell ')}" for name in names) if small else (),
+        rewards.reshape(rows, columns),
+        tuple(name.removeprefix("cell ") for name in names) if columns <= 10 else (),
         outlined=tuple(divmod(cell, columns) for cell in sorted(seen)),
     )
-    order = np.argsort(-rewards.ravel(), kind="stable")
-    best, worst = (f"{names[i]} ({rewards.flat[i]:.3g})" for i in (order[0], order[-1]))
-    rows_of = [
-        (name, float(rewards.flat[i]), "yes" if i in seen else "no") for i, name in enumerate(names)
-    ]
-    return Picture(
+    order = np.argsort(-rewards, kind="stable")
+    best, worst = (f"{names[i]} ({rewards[i]:.3g})" for i in (order[0], order[-1]))
+    numbers = (
+        Column("", "cell", value=lambda i: names[i]),
+        Column("", "reward", number, lambda i: float(rewards[i])),
+        Column("", "seen", value=lambda i: "yes" if i in seen else "no"),
+    )
+    return Figure(
         "the reward",
-        "Blue cells are good and red ones bad; a dashed frame marks what she sees as it is.",
+        "Blue cells are good and red ones bad; a dashed frame marks what is seen as it is.",
         (Panel("The reward", "", "", (cells,)),),
         (
             f"A grid of {rows} × {columns} cells, coloured by reward. The best is {best}, the "
             f"worst {worst}. The learner sees {len(seen)} of {len(names)} as they are.",
         ),
-        ("cell", "reward", "seen"),
-        tuple(rows_of[:MOST_ROWS]),
-        max(0, len(rows_of) - MOST_ROWS),
+        _numbers("the reward", numbers, range(len(names))),
     )
 
 
-def policy_pictures(
+def policy_figures(
     problem: Problem, visits: Mapping[str, Floats], title: str
-) -> tuple[Picture, ...]:
+) -> tuple[Figure, ...]:
     """What policies do, side by side; nothing where the world cannot be drawn.
 
     Parameters
     ----------
+    problem : Problem, whose world has a map or not
     visits : for each policy, by what it is called, array [P] as `visits_of` gives it
     title : what the numbers are called
+
+    Returns
+    -------
+    tuple of Figure: visits of cells and, if it is known, what is around
     """
-    around, road = map_of(problem), road_of(problem)
-    pictures = []
-    if around is not None and visits:
-        pictures.append(_policies_picture(problem.mdp, around, visits, f"visits, {title}"))
-    if road is not None and visits:
-        pictures.append(_road_picture(problem.mdp, road, visits, f"traffic, {title}"))
-    return tuple(pictures)
+    around = problem.world.map
+    if around is None or not visits:
+        return ()
+    where = _visits_figure(problem.mdp, around, visits, f"visits, {title}")
+    if around.surroundings is None:
+        return (where,)
+    return where, _traffic_figure(problem.mdp, around.surroundings, visits, f"traffic, {title}")
 
 
-def _policies_picture(mdp: MDP, around: Map, visits: Mapping[str, Floats], title: str) -> Picture:
+def _visits_figure(mdp: MDP, around: Map, visits: Mapping[str, Floats], title: str) -> Figure:
     drawn = {name: _Drawn(mdp, around, x) for name, x in visits.items()}
     limit = max(float(each.visits.max()) for each in drawn.values())
     with_arrows = around.shape[0] * around.shape[1] <= MOST_ARROWS
-    panels, alts = [], []
+    panels, columns = [], [Column("", "place", value=around.name)]
     for name, each in drawn.items():
         cells = Cells(
             name,
@@ -144,29 +133,21 @@ def _policies_picture(mdp: MDP, around: Map, visits: Mapping[str, Floats], title
             column_names=around.column_names,
         )
         panels.append(Panel(name, "", "", (cells,)))
-        alts.append(f"{name}: {each.sentence()}")
+        columns.append(Column("", f"{name}: visits", number, each.often))
+        columns.append(Column("", f"{name}: mostly", value=each.mostly))
     arrows = (
         " An arrow is the action taken most often there, a dot one that does not move; without "
         "either, it never comes there."
         if with_arrows
         else ""
     )
-    header = ["place"]
-    for name in drawn:
-        header += [f"{name}: visits", f"{name}: mostly"]
     order = _most_different([each.visits for each in drawn.values()])
-    rows = [
-        (around.name(cell), *(entry for each in drawn.values() for entry in each.entry(cell)))
-        for cell in order
-    ]
-    return Picture(
+    return Figure(
         title,
         f"Darker where it is more often (visits, discounted by {mdp.discount:g} a step).{arrows}",
         tuple(panels),
-        tuple(alts),
-        tuple(header),
-        tuple(rows),
-        len(panels[0].marks[0].rows()) - len(rows),
+        tuple(f"{name}: {each.sentence()}" for name, each in drawn.items()),
+        _numbers(title, columns, order),
     )
 
 
@@ -191,18 +172,21 @@ class _Drawn:
         row, column = np.divmod(cells, self.around.shape[1])
         return np.column_stack([row, column, self.around.steps[self.action[cells]]])
 
-    def entry(self, cell: int) -> tuple[float, str]:
-        if not self.visited[cell]:
-            return 0.0, ""
+    def often(self, cell: int) -> float:
+        """How often it comes there."""
+        return float(self.visits[cell]) if self.visited[cell] else 0.0
+
+    def mostly(self, cell: int) -> str:
+        """The action taken most often there; empty if it never comes there."""
         name = self.mdp.dynamics.action_name(int(self.action[cell]))
-        return float(self.visits[cell]), name
+        return name if self.visited[cell] else ""
 
     def sentence(self) -> str:
         rows, columns = self.around.shape
         order = np.argsort(-self.visits, kind="stable")[:3]
         often = [
             f"{self.around.name(int(cell))} ({self.visits[cell]:.3g} visits, mostly "
-            f"{self.entry(int(cell))[1]})"
+            f"{self.mostly(int(cell))})"
             for cell in order
             if self.visited[cell]
         ]
@@ -217,21 +201,23 @@ def _counts(visits: Floats) -> tuple[str, ...]:
     return tuple(f"{each:.2f}" for each in visits) if len(visits) <= MOST_COUNTS else ()
 
 
-def _road_picture(mdp: MDP, road: Road, visits: Mapping[str, Floats], title: str) -> Picture:
+def _traffic_figure(
+    mdp: MDP, around: Surroundings, visits: Mapping[str, Floats], title: str
+) -> Figure:
     """How often there is a car in each place around you."""
     pairs = mdp.dynamics.pair_states
     shares = {
-        name: np.tensordot(x / x.sum(), road.places[pairs].astype(float), axes=1)
+        name: np.tensordot(x / x.sum(), around.places[pairs].astype(float), axes=1)
         for name, x in visits.items()
     }
     limit = max(float(share.max()) for share in shares.values())
-    yours = 3 * road.row_names.index("beside") + 1
-    columns = ("on the left", "in your lane", "on the right")
-    rows: list[Row] = []
+    row, column = around.own
+    yours = row * len(around.column_names) + column
     panels, alts = [], []
+    columns = [Column("", "place", value=lambda at: _place(around, at))]
     for name, share in shares.items():
         texts = [percent(each) for each in share.flat]
-        texts[yours] = f"{YOU}: {texts[yours]}"
+        texts[yours] = f"you: {texts[yours]}"
         cells = Cells(
             name,
             share,
@@ -239,52 +225,37 @@ def _road_picture(mdp: MDP, road: Road, visits: Mapping[str, Floats], title: str
             colour_label="share of time",
             shaded=True,
             limit=limit,
-            row_names=road.row_names,
-            column_names=columns,
+            row_names=around.row_names,
+            column_names=around.column_names,
         )
         panels.append(Panel(f"{name}: traffic", "", "", (cells,)))
         alts.append(
-            f"{name}: where other cars are. One is right ahead {percent(share[-3, 1])} of the "
-            f"time, and in the same place, which is a collision, {percent(share.flat[yours])}."
+            f"{name}: where other cars are. One is right ahead {percent(share[row - 1, column])} "
+            f"of the time, and in the same place, which is a collision, "
+            f"{percent(share[row, column])}."
         )
-    for i, place in enumerate(road.row_names):
-        for j, column in enumerate(columns):
-            entries = (percent(share[i, j]) for share in shares.values())
-            rows.append((f"{place}, {column}", *entries))
-    return Picture(
+        columns.append(Column("", f"{name}: share of the time", percent, share.__getitem__))
+    return Figure(
         title,
-        "The share of the time (discounted) in which a car is there, seen from the one that she "
-        "drives. A car where you are is a collision.",
+        "The share of the time (discounted) in which a car is there, seen from the one that "
+        "learns. A car where you are is a collision.",
         tuple(panels),
         tuple(alts),
-        ("place", *(f"{name}: share of the time" for name in shares)),
-        tuple(rows),
+        _numbers(title, columns, list(np.ndindex(*around.places.shape[1:]))),
     )
 
 
-def policy_rows(mdp: MDP, policy: Policy) -> tuple[tuple[str, ...], tuple[Row, ...]]:
-    """Header and rows of what a policy does in the states that it visits most."""
-    visits = np.bincount(mdp.dynamics.pair_states, occupancy(mdp, policy), minlength=mdp.n_states)
-    offsets, actions = mdp.dynamics.offsets, mdp.dynamics.actions
-    rows: list[Row] = []
-    for state in np.argsort(-visits, kind="stable")[:MOST_ROWS]:
-        pairs = slice(offsets[state], offsets[state + 1])
-        done = [
-            f"{mdp.dynamics.action_name(int(action))} ({percent(float(chance))})"
-            for action, chance in zip(actions[pairs], policy.probabilities[pairs], strict=True)
-            if chance >= 5e-4  # less would read as 0 %
-        ]
-        rows.append((mdp.dynamics.state_name(int(state)), float(visits[state]), ", ".join(done)))
-    return ("state", "visits", "what is done"), tuple(rows)
+def _place(around: Surroundings, at: tuple[int, int]) -> str:
+    return f"{around.row_names[at[0]]}, {around.column_names[at[1]]}"
 
 
 def _most_different(series: Sequence[Floats]) -> list[int]:
-    """The cells that a table can hold: all, or those in which the policies differ most."""
+    """All cells; if a table cannot hold them, those first in which the policies differ most."""
     cells = len(series[0])
     if cells <= MOST_ROWS:
         return list(range(cells))
     apart = np.abs(series[0] - series[-1]) if len(series) > 1 else series[0]
-    return [int(cell) for cell in np.argsort(-apart, kind="stable")[:MOST_ROWS]]
+    return [int(cell) for cell in np.argsort(-apart, kind="stable")]
 
 
-__all__ = ["Picture", "policy_pictures", "policy_rows", "reward_picture", "visits_of"]
+__all__ = ["policy_figures", "reward_figure", "visits_of"]

@@ -1,0 +1,273 @@
+"""How things stand, as sections."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...guarantees.apparent_optimality import Look
+from ...guarantees.certificate import Bound, Certificate
+from ...precision import INVISIBLE
+from ..decisions import Assessment, Difference, Guarantee, Outcome, Simulated
+from ..digits import NOTHING, at_least, at_most, number, percent, percent_at_least, risk, small
+from ..problem import Problem
+from .charts import differences_figure
+from .elements import (
+    Bullets,
+    Column,
+    Data,
+    Element,
+    Explanation,
+    Fact,
+    Facts,
+    Headline,
+    Section,
+    Sentence,
+    Table,
+)
+from .notes import why_below
+from .tables import differences_table, policy_rows
+
+REWARDS = ("best", "worst", "expert")
+RELATIVE = "teaching risk of what policies can change"
+EXPLAINED = {
+    "Theorem 1": (
+        "It multiplies the part of the reward that is hidden from the learner, the teaching risk, "
+        "by how far apart two policies can be at all. It is quick and often says little: a low "
+        "number here is no bad news, only a reason to read the next lines."
+    ),
+    "width": (
+        "It takes the part of the reward that the learner cannot see and asks how far below the "
+        "expert a policy can fall in that part alone. It never promises less than Theorem 1, but "
+        "still fears policies that would look wrong to the learner."
+    ),
+    "exact": (
+        "It searches all policies that look right to the learner, to the mismatch allowed, for "
+        "the one that earns least. Where the search is complete, no more can be promised of all "
+        "such learners: only teaching more, or showing something else, helps."
+    ),
+}
+
+
+def assessment_headline(problem: Problem, found: Assessment) -> Headline:
+    """The numbers and the sentences that matter most."""
+    return (
+        Fact("guaranteed as things stand", found.guaranteed, percent_at_least, "guaranteed"),
+        Fact("teaching risk", found.risk, risk, "risk"),
+    ), (
+        Sentence(_of_everyone(found)),
+        Sentence(found.blind_spot.sentence, "blind_spot"),
+    )
+
+
+def _of_everyone(found: Assessment) -> str:
+    """What is proved of all learners, and on which terms."""
+    if not found.certificate.matchable:
+        return "No policy matches what is shown this closely, so that nothing is guaranteed."
+    holds = (
+        "As things stand, every learner who matches what is shown reaches "
+        f"{percent_at_least(found.guaranteed)} or more, whatever the algorithm"
+    )
+    if found.mismatch > 0.0:
+        holds += f", if it is missed by {at_most(found.mismatch)} at most in the learner's features"
+    if found.confidence < 1.0:
+        holds += f", with confidence {percent_at_least(found.confidence)}"
+    return f"{holds}."
+
+
+def how_things_stand(problem: Problem, found: Assessment) -> Section:
+    """What is proved of the learner before anything is taught, and what learners would do."""
+    mdp, witness = problem.mdp, found.witness
+    return Section(
+        "How things stand",
+        (
+            Sentence(
+                f"{mdp.n_states} states, {mdp.n_pairs} state-action pairs, {mdp.n_features} "
+                f"features of which the learner sees {problem.worldview.rank}, discount "
+                f"{mdp.discount:g}",
+                "world",
+            ),
+            Facts(
+                (
+                    Fact("the best policy earns", found.best, number),
+                    Fact("the expert earns", found.expert, number),
+                    Fact("the worst policy earns", found.worst, number),
+                    Fact(RELATIVE, found.relative_risk, risk, "relative_risk"),
+                )
+            ),
+            Data("reward", lambda: {name: getattr(found, name) for name in REWARDS}),
+            Explanation(
+                "Performance is relative: the best policy has 100 %, the worst 0 %. The teaching "
+                "risk says how much of the reward is hidden from the learner, from 0 (nothing) to "
+                "1 (all of it)."
+            ),
+            _weights(problem, found),
+            Data("mismatch", lambda: found.mismatch),
+            Data("confidence", lambda: found.confidence),
+            _proved(problem, found),
+            Data("worst_policy", lambda: policy_rows(witness)),
+            _could_go_wrong(found),
+            _learners(problem, found),
+            _looks(found),
+        ),
+    )
+
+
+def _weights(problem: Problem, found: Assessment) -> Table:
+    """The features that count; in the JSON alone."""
+    spread = found.spread
+    return Table(
+        "The reward",
+        (
+            Column("name", None, value=problem.mdp.feature_name),
+            Column("weight", None, value=lambda i: float(found.weights[i])),
+            Column("spread", None, value=lambda i: None if spread is None else float(spread[i])),
+        ),
+        tuple(int(i) for i in np.flatnonzero(found.weights)),
+        "weights",
+    )
+
+
+def _proved(problem: Problem, found: Assessment) -> Section:
+    proved, scale = found.certificate, found.best - found.worst
+    assert proved.theorem_1 is not None and proved.exact is not None
+    bounds = {each.name: each for each in (proved.theorem_1, proved.width, proved.exact)}
+    said = {name: _bound_in_words(problem, proved, bound) for name, bound in bounds.items()}
+
+    def explained(each: Guarantee) -> Section:
+        here = f"Here: {said[each.name][:1].lower()}{said[each.name][1:]}"
+        title = each.name[:1].upper() + each.name[1:]
+        return Section(title, (Explanation(EXPLAINED[each.name]), Explanation(here, aside=True)))
+
+    table = Table(
+        "Certificates, from loose to exact",
+        (
+            Column("name", "by"),
+            Column("reward", "reward at least", lambda x: at_least(x, scale)),
+            Column("performance", "performance", percent_at_least),
+            Column("behind", "behind the expert at most", lambda x: at_most(x, scale)),
+            Column("sentence", None, value=lambda each: said[each.name]),
+            Column("assumes", None, value=lambda each: bounds[each.name].assumes),
+        ),
+        found.guarantees,
+        "guarantees",
+    )
+    return Section("What is guaranteed", (table, *map(explained, found.guarantees)))
+
+
+def _bound_in_words(problem: Problem, proved: Certificate, bound: Bound) -> str:
+    """What a bound says, in digits that never promise more than is proved."""
+    if not proved.matchable:
+        return bound.sentence
+    task, terms = problem.task, bound.terms
+    scale = task.best.value - task.worst.value
+    if bound is proved.exact:
+        assert proved.worst is not None
+        least, most = at_least(proved.worst.lower, scale), proved.worst.upper
+        if not math.isfinite(most):
+            return f"No policy that looks right to the learner earns less than {least}."
+        return (
+            f"There is a policy that looks right to the learner and earns no more than "
+            f"{at_most(most, scale)}; none that looks right earns less than {least}."
+        )
+    hidden, blur = at_most(terms["hidden"], scale), at_most(terms["mismatch"], scale)
+    missed = at_most(terms["ε"])
+    if bound is proved.width:
+        said = (
+            f"In the part of the reward that the learner cannot see, no policy is further below "
+            f"the expert than {hidden}"
+        )
+        more = f", and in the part that is seen a mismatch of {missed} may cost another {blur}"
+    else:
+        said = (
+            f"The teaching risk, of the reward or of what policies can change of it, is "
+            f"{terms['risk']:.2f}, and policies can be {at_most(terms['diameter'])} apart: that "
+            f"may cost {hidden}"
+        )
+        more = f", and a mismatch of {missed} another {blur}"
+    # Where the learner matches exactly, what is left of it is rounding.
+    return f"{said}{more if terms['ε'] > 0.0 and terms['mismatch'] > 0.0 else ''}."
+
+
+def _could_go_wrong(found: Assessment) -> Section:
+    """The worst policy that looks the same, feature by feature."""
+    table = differences_table(
+        "How the worst policy differs", found.differences, ("expert", "worst", "reward lost")
+    )
+    elements: tuple[Element, ...] = (table,)
+    if found.differences:
+        figure = differences_figure(found.differences, ("the expert", "the worst"))
+        elements = (Sentence(_most_lost(found.differences[0])), figure, table)
+    elif found.witness is not None:
+        elements = (Sentence("It has as much of each feature as the expert's."), table)
+    return Section("The worst policy that could be mistaken for the expert's", elements)
+
+
+def _most_lost(worst: Difference) -> str:
+    if worst.lost <= 0.0:
+        return ""
+    return (
+        f"Most is lost through {worst.name}: {number(worst.expert)} of it for the expert, "
+        f"{number(worst.other)} for the policy that looks the same, which costs "
+        f"{number(worst.lost)} of reward."
+    )
+
+
+def _learners(problem: Problem, found: Assessment) -> Section:
+    transitions = problem.mdp.dynamics.transitions.nnz
+    table = Table(
+        "Learners, simulated",
+        (
+            Column("name", "learner"),
+            Column("performance", "performance", lambda x: NOTHING if x is None else percent(x)),
+            Column("mismatch", "mismatch", lambda x: NOTHING if x is None else small(x)),
+            Column("ended", "how it ended", value=lambda each: _ended(each, transitions)),
+        ),
+        found.learners,
+        "learners",
+    )
+    below = "" if found.below is None else why_below(found.below)
+    return Section("What learners would do", (table, Sentence(below, "below")))
+
+
+def _ended(each: Simulated, transitions: int) -> str:
+    said = {
+        Outcome.LEARNED: str(each.status),
+        Outcome.WORST_CASE: "the worst that matches, by the exact worst case",
+        Outcome.OUT_OF_STEPS: (
+            f"stopped after {each.steps} steps, all that there are in a world of this size"
+        ),
+        Outcome.TOO_LARGE: (
+            f"not simulated: a linear program of {transitions} transitions takes too long"
+        ),
+        Outcome.REFUSED: f"not simulated: {each.error}",
+    }
+    return said[each.outcome]
+
+
+def _looks(found: Assessment) -> Section:
+    proved = found.certificate
+    assert proved.theorem_2 is not None and proved.look is not None
+    said = Sentence(proved.theorem_2.sentence), Sentence(_look(proved.look))
+    about = (
+        "Theorem 2 of the paper and the exact answer ask the other way round: is there a reward in "
+        "the learner's own features under which the expert does the best there is? If not, a "
+        "learner who looks for such a reward will do something else than the expert, and may say "
+        "that the expert makes mistakes."
+    )
+    title = "Can the expert's behaviour look optimal to the learner?"
+    return Section(title, (Explanation(about), Bullets(said, "looks")))
+
+
+def _look(look: Look) -> str:
+    """Whether the expert can look optimal, without the digits of rounding."""
+    if look.vacuous or look.share > INVISIBLE:
+        return look.sentence
+    return (
+        "There is a reward in the learner's features under which the demonstrated policy is "
+        "optimal, up to rounding."
+    )
+
+
+__all__ = ["assessment_headline", "how_things_stand"]

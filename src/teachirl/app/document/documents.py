@@ -1,0 +1,123 @@
+"""Whole documents: the answer of a command, and the report of all that was found."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple, TypeAlias
+
+from ...errors import require
+from ...study.provenance import package_versions
+from ..decisions import Assessment, Frontier, TeachingPlan
+from ..problem import Problem
+from .assessment import assessment_headline, how_things_stand
+from .elements import Bullets, Code, Column, Document, Facts, Headline, Section, Sentence, Table
+from .frontier import frontier_headline, what_a_budget_buys
+from .notes import rests_on
+from .plan import plan_headline, what_is_different, what_to_teach
+from .world import what_to_show, world_section
+
+Decision: TypeAlias = Assessment | TeachingPlan | Frontier
+
+
+class _Kind(NamedTuple):
+    """What a decision is called in JSON, which command makes it, and what is said of it."""
+
+    name: str
+    command: str
+    headline: Callable[[Problem, Any], Headline]
+    sections: tuple[Callable[[Problem, Any], Section], ...]
+
+
+# In the order in which a report has them.
+KINDS: dict[type, _Kind] = {
+    TeachingPlan: _Kind("plan", "teach", plan_headline, (what_to_teach, what_is_different)),
+    Frontier: _Kind("frontier", "frontier", frontier_headline, (what_a_budget_buys,)),
+    Assessment: _Kind("assessment", "certify", assessment_headline, (how_things_stand,)),
+}
+
+
+def answer(problem: Problem, found: Decision) -> Document:
+    """What a command says of what was found.
+
+    Parameters
+    ----------
+    problem : Problem
+    found : Assessment, TeachingPlan or Frontier
+
+    Returns
+    -------
+    Document, whose sections are made one after the other
+    """
+    return Document(KINDS[type(found)].name, problem.title, _sections(problem, found))
+
+
+def report(problem: Problem, *found: Decision) -> Document:
+    """All that was found about a problem, with figures, its input, and how to do it again.
+
+    Parameters
+    ----------
+    problem : Problem, what all of it is about
+    found : one or more of Assessment, TeachingPlan and Frontier, in any order
+
+    Returns
+    -------
+    Document, whose sections are made one after the other
+    """
+    require(bool(found), "a report needs an assessment, a plan or a frontier, got none")
+    kinds = list(KINDS)
+    ordered = sorted(found, key=lambda each: kinds.index(type(each)))
+    return Document("report", problem.title, _report_sections(problem, ordered))
+
+
+def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
+    headlines = [KINDS[type(each)].headline(problem, each) for each in found]
+    facts, sentences = (tuple(chain.from_iterable(each)) for each in zip(*headlines, strict=True))
+    yield Section("In short", (Facts(facts), Bullets(sentences)))
+    yield rests_on(problem, _first(found, Assessment))
+    for each in found:
+        for make in KINDS[type(each)].sections:
+            yield make(problem, each)
+
+
+def _report_sections(problem: Problem, found: list[Decision]) -> Iterator[Section]:
+    yield from _sections(problem, *found)
+    plan = _first(found, TeachingPlan)
+    if plan is not None:
+        yield what_to_show(problem, plan)
+    yield world_section(problem, _first(found, Assessment))
+    # What the other two report includes how things stand.
+    made = [KINDS[type(each)].command for each in found if not isinstance(each, Assessment)]
+    yield _again(problem, made or ["certify"])
+
+
+def _first(found: Any, kind: type[Any]) -> Any:
+    return next((each for each in found if isinstance(each, kind)), None)
+
+
+def _again(problem: Problem, commands: list[str]) -> Section:
+    """The exact input, the versions, and the commands that make this report."""
+    name = problem.path.name
+    lines = [f"teachirl {command} {shlex.quote(name)} --out report" for command in commands]
+    return Section(
+        "To do it again",
+        (
+            Sentence(f"In a folder with {name}, and the files that it names:"),
+            Code("\n".join(lines)),
+            Section(name, (Code(problem.source),)),
+            _pairs("Files that it names", ("file", "SHA-256"), problem.files),
+            _pairs("Versions", ("package", "version"), tuple(package_versions().items())),
+        ),
+    )
+
+
+def _pairs(caption: str, headings: tuple[str, str], rows: tuple[tuple[str, str], ...]) -> Table:
+    columns = (
+        Column("", headings[0], value=lambda row: row[0]),
+        Column("", headings[1], value=lambda row: row[1]),
+    )
+    return Table(caption, columns, rows)
+
+
+__all__ = ["answer", "report"]

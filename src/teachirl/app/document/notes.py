@@ -1,0 +1,96 @@
+"""What the numbers rest on, and what is left to say of a learner who falls short of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...guarantees.bounds import WorstCaseStatus
+from ..decisions import Assessment, Shortfall
+from ..digits import at_most, percent_at_least
+from ..problem import Problem
+from .elements import Bullets, Section, Sentence
+
+
+def rests_on(problem: Problem, assessment: Assessment | None = None) -> Section:
+    """What a reader must know of where the numbers come from.
+
+    Parameters
+    ----------
+    problem : Problem
+    assessment : Assessment, whose doubts are told as well; None for none
+
+    Returns
+    -------
+    Section, without sentences if there is nothing to say
+    """
+    said = [*_of_rewards(problem), *_of_episodes(problem)]
+    if assessment is not None:
+        said += _of_the_worst_case(assessment)
+    return Section("What this rests on", (Bullets(tuple(map(Sentence, said)), "notes"),))
+
+
+def _of_rewards(problem: Problem) -> Iterator[str]:
+    if problem.reward.residual > 1e-9:
+        yield (
+            f"The features leave {problem.reward.residual:.2g} of the rewards, in length, "
+            "unexpressed: all that follows is about the reward that they do express."
+        )
+    if problem.many_features:
+        yield (
+            "With so many features it is not known which of their combinations no policy can "
+            "change: risks are those of all together."
+        )
+    task = problem.task
+    if task.relative_at_least(task.best.upper) == 0.0:
+        yield (
+            "All policies earn the same, as far as planning can tell: there is nothing to teach, "
+            "and relative performances say nothing."
+        )
+    if problem.inferred is not None and problem.plausible_risks is not None:
+        low, high = problem.plausible_risks
+        yield f"The weights are inferred from episodes: {problem.inferred.summary}"
+        yield (
+            f"Guarantees are for these weights. Under 90 % of the plausible ones the teaching risk "
+            f"is between {low:.2f} and {high:.2f}."
+        )
+
+
+def _of_episodes(problem: Problem) -> Iterator[str]:
+    shown = problem.task.demonstration
+    if shown.error > 0.0:
+        count = "" if shown.trajectories is None else f"{len(shown.trajectories)} "
+        allowed = "guarantees are for learners who match the episodes as `mismatch` says."
+        if problem.mismatch is None:
+            allowed = "all guarantees allow for that, and hold with that confidence."
+        yield (
+            f"What is shown are {count}recorded episodes, which say what the expert does up to "
+            f"{at_most(shown.error)} (confidence {shown.confidence:g}): {allowed}"
+        )
+    if problem.mismatch or (problem.mismatch is not None and shown.error > 0.0):
+        yield (
+            f"Guarantees are for learners who match what they are shown up to {problem.mismatch:g} "
+            "in their features."
+        )
+
+
+def _of_the_worst_case(assessment: Assessment) -> Iterator[str]:
+    proved = assessment.certificate
+    if not proved.matchable:
+        yield (
+            "No policy matches what is shown, so that nothing is guaranteed: `mismatch` says how "
+            "closely the learner needs to."
+        )
+    elif proved.worst is not None and proved.worst.status is not WorstCaseStatus.OPTIMAL:
+        yield f"The exact worst case: {proved.worst.status}."
+
+
+def why_below(found: Shortfall) -> str:
+    """Why a learner that is simulated does less than is guaranteed: it stops before it matches."""
+    return (
+        f"{found.name} does less than is guaranteed, {percent_at_least(found.performance)}, as it "
+        f"misses what is shown by {at_most(found.mismatch)} in its features: of learners who miss "
+        f"it by that much, {percent_at_least(found.guaranteed)} are guaranteed."
+    )
+
+
+__all__ = ["rests_on", "why_below"]

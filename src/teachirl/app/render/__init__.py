@@ -1,0 +1,1 @@
+"""A document on the console, as JSON and as one HTML page."""

@@ -1,0 +1,85 @@
+"""Documents as plain text on stdout, one section after the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import typer
+
+from ..document.elements import Bullets, Document, Element, Facts, Section, Sentence, Table
+
+# A name from a file must not break a line, or move the cursor.
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def print_document(document: Document) -> None:
+    """Print the title, and each section as soon as it is there.
+
+    Parameters
+    ----------
+    document : Document
+    """
+    typer.echo(printable(document.title))
+    for section in document.sections:
+        for line in _section_lines(section):
+            typer.echo(line)
+
+
+def print_table(rows: Sequence[Sequence[str]]) -> None:
+    """Columns as wide as their widest entry; the first row is the header."""
+    for line in table_lines(rows):
+        typer.echo(line)
+
+
+def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table, its columns as wide as their widest entry.
+
+    >>> list(table_lines([("name", "n"), ("a", "10")]))
+    ['name  n', 'a     10']
+    """
+    rows = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()
+
+
+def printable(text: str) -> str:
+    """A text in one line, whatever is in it."""
+    return CONTROL.sub("\ufffd", text)
+
+
+def _section_lines(section: Section) -> Iterator[str]:
+    """An empty line, the heading and what is below it; nothing if that is nothing."""
+    parts = [(element, list(_lines(element))) for element in section.elements]
+    parts = [(element, lines) for element, lines in parts if lines]
+    if parts:
+        yield from ("", printable(section.title))
+    for number, (element, lines) in enumerate(parts):
+        # A section brings an empty line of its own.
+        if number and isinstance(parts[number - 1][0], Table) and not isinstance(element, Section):
+            yield ""
+        yield from lines
+
+
+def _lines(element: Element) -> Iterator[str]:
+    match element:
+        case Sentence() if element.text:
+            yield printable(element.text)
+        case Bullets():
+            yield from (f"- {printable(each.text)}" for each in element.sentences if each.text)
+        case Facts() if element.facts:
+            yield from table_lines([(each.label, each.show(each.value)) for each in element.facts])
+        case Table() if element.rows and element.shown:
+            header = [column.heading or "" for column in element.shown]
+            rows = element.rows[: element.brief]
+            cells = [[column.cell(row) for column in element.shown] for row in rows]
+            yield from table_lines([header, *cells])
+            if len(rows) < len(element.rows):
+                yield f"… and {len(element.rows) - len(rows)} more, see --json"
+        case Section():
+            yield from _section_lines(element)
+
+
+__all__ = ["print_document", "print_table"]

@@ -1,0 +1,121 @@
+"""The pieces that a page is made of: every text that goes in is escaped, once, here."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections.abc import Iterable
+
+from ...figures.drawing import panel_svg
+from ...figures.records import printable
+from ..document.elements import Fact, Figure, Sentence, Table
+
+NUMERIC = re.compile(r"((< )?−?\d+(\.\d+)?(e[−+-]?\d+)?( %)?|–)$")
+# Of tables that are brief on a console.
+MOST_ROWS = 100
+
+
+def text(value: object) -> str:
+    """Any value as text that no name can break out of.
+
+    >>> text('<b title="x">')
+    '&lt;b title=&quot;x&quot;&gt;'
+    """
+    return html.escape(printable(str(value)))
+
+
+def paragraph(sentence: str, kind: str = "") -> str:
+    """A paragraph, of a class of its own if it has a kind; nothing if it is empty."""
+    opening = f'<p class="{kind}">' if kind else "<p>"
+    return f"{opening}{text(sentence)}</p>" if sentence else ""
+
+
+def bullets(sentences: Iterable[Sentence]) -> str:
+    """A list of sentences; nothing if there are none."""
+    items = "".join(f"<li>{text(each.text)}</li>" for each in sentences if each.text)
+    return f"<ul>{items}</ul>" if items else ""
+
+
+def facts(numbers: Iterable[Fact]) -> str:
+    """Numbers that matter, each with what it is."""
+    groups = "".join(
+        f"<div><dt>{text(each.label)}</dt><dd>{text(each.show(each.value))}</dd></div>"
+        for each in numbers
+    )
+    return f'<dl class="facts">{groups}</dl>' if groups else ""
+
+
+def table(shown: Table) -> str:
+    """A table whose first column names its rows; columns of numbers are aligned to the right.
+
+    A narrow screen scrolls it sideways, with the keyboard as well.
+    """
+    columns = shown.shown
+    rows = shown.rows if shown.brief is None else shown.rows[:MOST_ROWS]
+    if not rows or not columns:
+        return ""
+    caption = shown.caption
+    if len(rows) < len(shown.rows):
+        caption += f" ({len(shown.rows) - len(rows)} more rows are left out)"
+    texts = [[column.cell(row) for column in columns] for row in rows]
+    by_column = zip(*texts, strict=True)
+    kinds = [' class="n"' if all(map(NUMERIC.match, cells)) else "" for cells in by_column]
+    kinds[0] = ""
+    heads = "".join(
+        f'<th scope="col"{kind}>{text(column.heading)}</th>'
+        for column, kind in zip(columns, kinds, strict=True)
+    )
+    body = "".join(
+        f'<tr><th scope="row">{text(first)}</th>'
+        + "".join(
+            f"<td{kind}>{text(each)}</td>" for each, kind in zip(rest, kinds[1:], strict=True)
+        )
+        + "</tr>"
+        for first, *rest in texts
+    )
+    return (
+        f'<div class="wide" role="region" tabindex="0" aria-label="{text(caption)}"><table>'
+        f"<caption>{text(caption)}</caption><thead><tr>{heads}</tr></thead>"
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def figure(shown: Figure) -> str:
+    """Panels with their caption; if the figure has numbers of its own, they can be unfolded.
+
+    Panels are images of their own, so that they stand side by side or one below the other.
+    """
+    parts = []
+    for panel, alt in zip(shown.panels, shown.alts, strict=True):
+        svg = base64.b64encode(panel_svg(panel).encode()).decode()
+        parts.append(
+            f'<div class="panel"><p class="above">{text(panel.title)}</p>'
+            f'<img src="data:image/svg+xml;base64,{svg}" alt="{text(alt)}"></div>'
+        )
+    numbers = "" if shown.numbers is None else table(shown.numbers)
+    return (
+        f'<figure><div class="panels">{"".join(parts)}</div>'
+        f"<figcaption>{text(shown.caption)}</figcaption></figure>"
+        + (folded(f"Numbers: {shown.title}", numbers) if numbers else "")
+    )
+
+
+def folded(title: str, content: str) -> str:
+    """What is unfolded on demand."""
+    return f"<details><summary>{text(title)}</summary>{content}</details>"
+
+
+def section(title: str, content: str, level: int) -> str:
+    """A heading of that level, and what is below it."""
+    heading = f"<h{level}>{text(title)}</h{level}>"
+    return f"<section>{heading}{content}</section>" if level == 2 else heading + content
+
+
+def code(content: str) -> str:
+    """A text as it is."""
+    # The first line break in a pre is dropped by every browser.
+    return f"<pre>\n{text(content)}</pre>"
+
+
+__all__ = ["bullets", "code", "facts", "figure", "folded", "paragraph", "section", "table", "text"]

@@ -1,1 +1,0 @@
-"""A report as one HTML page: its tables, its maps and its pictures."""
