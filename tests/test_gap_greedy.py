@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import teachirl as ti
 from situations import situation
 from teachirl.errors import InvalidInputError
-from teachirl.teachers.contenders import Contender, Points, Present
 from teachirl.teachers.gap_greedy import GapGreedy
 from teachirl.teachers.race import race
+from teachirl.teachers.race_search import Points, Present, settle, weigh
 from teachirl.teachers.tr_greedy import TRGreedy
 from teachirl.teaching.matching import Matching
 from teachirl.testing import mdps, policies, weights, worldviews
@@ -238,22 +238,23 @@ def test_contenders_share_the_pool_and_a_small_one_will_do(limit):
     mu = ti.feature_expectations(mdp, policy)
     present = Present(mdp, view, w, mu, policy, features, 1e-6)
     present.settle()
-    present.master.limit = max(limit, present.master.count)
+    master = present.search.master
+    master.limit = max(limit, master.count)
     exact = one_by_one(mdp, view, w, policy, features, method="bundle") - float(w @ mu)
     doubt = 2e-6 * span_of(mdp, w)
     useful = np.flatnonzero(present.pool.directions.any(axis=1))
     for candidate in useful:
-        weighed = Contender(present, int(candidate))
-        weighed.weigh()
+        weighed = present.contender(int(candidate))
+        weigh(weighed)
         assert weighed.solves == 0
         assert weighed.upper >= exact[candidate] - doubt
-        settled = Contender(present, int(candidate))
-        assert settled.settle(-math.inf)
+        settled = present.contender(int(candidate))
+        assert settle(settled, -math.inf)
         assert settled.upper <= weighed.upper
         assert settled.lower == pytest.approx(exact[candidate], abs=doubt)
         assert settled.upper == pytest.approx(exact[candidate], abs=doubt)
-    assert present.master.count <= present.master.limit
-    assert (present.points.least[useful] <= exact[useful] + doubt).all()
+    assert master.count <= master.limit
+    assert (present.pool.points.least[useful] <= exact[useful] + doubt).all()
 
 
 def test_mistakes_are_named():

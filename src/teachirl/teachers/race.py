@@ -10,7 +10,7 @@ again, until what one candidate is proved to reach is out of the others' reach. 
 that of exhaustive search, where candidates whose g_f differ by at most `tolerance` of max R − min R
 tie and the first of them is taken.
 
-At ε = 0 all candidates share the plans of one pool (`contenders`), and most are beaten without an
+At ε = 0 all candidates share the plans of one pool (`race_search`), and most are beaten without an
 MDP solve of their own. At ε > 0 each worst case that is solved has a witness, who bounds those of
 others: where he matches in their view too, or would if mixed with the demonstration.
 
@@ -39,7 +39,7 @@ from ..mdp.planning import optimal_policy, worst_policy
 from ..mdp.policy import Policy
 from ..precision import FINEST
 from ..views.worldview import Worldview
-from .contenders import Contender, Present
+from .race_search import Present, settle
 
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -253,17 +253,19 @@ class _Together(_Race):
         policy = shown.policy if shown.error == 0.0 else None
         now = Present(mdp, view, w, shown.expectations, policy, features, CLOSE * tolerance)
         now.settle()
-        least, most = now.lowest - now.earned, now.highest - now.earned
-        super().__init__(len(features), now.earned, least, most, now.asked / CLOSE, policy)
-        self.now, self.solves = now, now.solves
+        search = now.search
+        earned, asked = search.case.earned, search.asked
+        least, most = search.lowest - earned, search.highest - earned
+        super().__init__(len(features), earned, least, most, asked / CLOSE, policy)
+        self.now, self.solves = now, search.solves
         idle: Mask = np.all(now.pool.directions == 0.0, axis=1)
         same = np.zeros(len(features))
-        self.begin(now.lower, now.upper, self.surely or now.matchable, idle, same)
+        self.begin(search.lower, search.upper, self.surely or search.matchable, idle, same)
         self._bound()
 
     def tighten(self, candidate: int, bar: float) -> None:
-        contender = Contender(self.now, candidate)
-        close = contender.settle(bar)
+        contender = self.now.contender(candidate)
+        close = settle(contender, bar)
         self.solves += contender.solves
         self._bound()
         if close:
@@ -271,7 +273,7 @@ class _Together(_Race):
             self.settle(candidate, contender.lower, contender.upper, matchable)
 
     def _bound(self) -> None:
-        np.minimum(self.upper, self.now.points.least, out=self.upper)
+        np.minimum(self.upper, self.now.pool.points.least, out=self.upper)
 
 
 class _Separate(_Race):
