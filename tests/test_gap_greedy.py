@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from teachirl.teachers.race import race
 from teachirl.teachers.race_search import Points, Present, settle, weigh
 from teachirl.teachers.tr_greedy import TRGreedy
 from teachirl.teaching.matching import Matching
+from teachirl.teaching.rounds import Rounds
 from teachirl.testing import mdps, policies, weights, worldviews
 from teachirl.testing.teacher import check_teacher
 
@@ -561,3 +563,28 @@ def test_a_single_feature_that_beats_the_plan_by_gain_per_cost_is_taken():
 
 def test_the_contract():
     check_teacher(GapGreedy())
+
+
+@pytest.mark.parametrize("mismatch", [0.0, 0.05])
+def test_what_is_known_of_the_present_is_not_computed_again(mismatch):
+    mdp, view, w, features = grid(0, 0.0)
+    policy = ti.optimal_policy(mdp, w).policy
+    known = ti.worst_case(mdp, view, w, policy, mismatch)
+    fresh = race(mdp, view, w, policy, features, mismatch)
+    told = race(mdp, view, w, policy, features, mismatch, present=known)
+    assert (told.best, told.single, told.matchable) == (fresh.best, fresh.single, fresh.matchable)
+    assert told.present == pytest.approx(fresh.present, abs=2.0 * fresh.tie)
+    assert told.solves < fresh.solves
+
+
+def test_a_round_hands_its_worst_case_to_the_teacher():
+    mdp, view, w, features = grid(0, 0.0)
+    task = ti.Task(mdp, w, view, features)
+    rng = np.random.default_rng(0)
+    first, second = islice(Rounds(task, GapGreedy(), rng=rng, budget=1), 2)
+    assert first.worst_case is not None
+    assert second.situation.worst_case is first.worst_case
+    assert first.round.guaranteed == task.guaranteed_by(first.worst_case)
+    [_, blind] = Rounds(task, GapGreedy(), rng=rng, budget=1, certified=False)
+    assert blind.situation.worst_case is None
+    assert blind.round.taught == second.round.taught

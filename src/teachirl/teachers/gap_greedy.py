@@ -131,6 +131,8 @@ def race_of(
     """The race of the candidates from this view on, each with the ε that it would have."""
     task = situation.task
     features, after = task.teachable[candidates], None
+    here = view is situation.view and shown is situation.demonstration
+    known = situation.worst_case if here else None
     if situation.matching.varies(shown):
         after = [situation.matching.within(view.extend(f), shown) for f in features]
     return race(
@@ -140,6 +142,7 @@ def race_of(
         shown,
         features,
         situation.matching.within(view, shown),
+        present=known,
         mismatches=after,
         costs=costs,
         tolerance=tolerance,

@@ -89,6 +89,7 @@ def race(
     candidates: ArrayLike,
     mismatch: float = 0.0,
     *,
+    present: WorstCaseBounds | None = None,
     mismatches: ArrayLike | None = None,
     costs: ArrayLike | None = None,
     tolerance: float = 1e-6,
@@ -101,6 +102,7 @@ def race(
     demonstration : what she is shown, or the policy that she is shown
     candidates : array [n, k], at least one
     mismatch : ε, up to which learners are taken to match
+    present : the worst case as things stand, if it is known: it is then not computed again
     mismatches : array [n], ε once each candidate is taught; the same by default
     costs : array [n], positive: what counts is then the gain per cost
     tolerance : gains that differ by at most this fraction of max R − min R tie; of gains per cost,
@@ -119,32 +121,20 @@ def race(
     shown = as_demonstration(mdp, demonstration)
     w, _ = checked_case(mdp, view, weights, shown.expectations, mismatch)
     check_limits(tolerance, 1.0)
-    features = as_floats("candidates", candidates)
-    n, k = len(features), mdp.n_features
-    require(
-        features.ndim == 2 and features.shape[1] == k and n > 0,
-        f"candidates must have shape (n, {k}) with n at least 1, got {features.shape}",
-    )
-    bad = np.argwhere(~np.isfinite(features))
-    require(len(bad) == 0, f"candidates must be finite, got {at(features, bad)}")
-    worth = None
-    if costs is not None:
-        values = checked_positive("costs", costs, n)
-        worth = values.min() / values
+    features = _checked_candidates(candidates, mdp.n_features)
+    n = len(features)
+    prices = None if costs is None else checked_positive("costs", costs, n)
     after = np.full(n, float(mismatch))
     if mismatches is not None:
-        after = as_floats("mismatches", mismatches)
-        require(after.shape == (n,), f"mismatches must have shape ({n},), got {after.shape}")
-        bad = np.argwhere(~(after >= 0.0) | ~np.isfinite(after))
-        require(len(bad) == 0, f"mismatches must not be negative, got {at(after, bad)}")
+        after = _checked_mismatches(mismatches, n)
     run: _Race
     if mismatch or after.any():
-        run = _Separate(mdp, view, w, shown, features, float(mismatch), after, tolerance)
+        run = _Separate(mdp, view, w, shown, features, float(mismatch), after, tolerance, present)
     else:
-        run = _Together(mdp, view, w, shown, features, tolerance)
+        run = _Together(mdp, view, w, shown, features, tolerance, present)
     single, second_single = best, second = run.places(np.ones(n))
-    if worth is not None:
-        best, second = run.places(worth)
+    if prices is not None:
+        best, second = run.places(prices.min() / prices)
     return Raced(
         best=best,
         second=second,
@@ -159,6 +149,25 @@ def race(
         weighed=run.weighed,
         solves=run.solves,
     )
+
+
+def _checked_candidates(candidates: ArrayLike, k: int) -> Floats:
+    features = as_floats("candidates", candidates)
+    require(
+        features.ndim == 2 and features.shape[1] == k and len(features) > 0,
+        f"candidates must have shape (n, {k}) with n at least 1, got {features.shape}",
+    )
+    bad = np.argwhere(~np.isfinite(features))
+    require(len(bad) == 0, f"candidates must be finite, got {at(features, bad)}")
+    return features
+
+
+def _checked_mismatches(mismatches: ArrayLike, n: int) -> Floats:
+    after = as_floats("mismatches", mismatches)
+    require(after.shape == (n,), f"mismatches must have shape ({n},), got {after.shape}")
+    bad = np.argwhere(~(after >= 0.0) | ~np.isfinite(after))
+    require(len(bad) == 0, f"mismatches must not be negative, got {at(after, bad)}")
+    return after
 
 
 class _Race(ABC):
@@ -249,10 +258,11 @@ class _Together(_Race):
         shown: Demonstration,
         features: Floats,
         tolerance: float,
+        present: WorstCaseBounds | None,
     ) -> None:
         policy = shown.policy if shown.error == 0.0 else None
         now = Present(mdp, view, w, shown.expectations, policy, features, CLOSE * tolerance)
-        now.settle()
+        now.settle(present)
         search = now.search
         earned, asked = search.case.earned, search.asked
         least, most = search.lowest - earned, search.highest - earned
@@ -289,6 +299,7 @@ class _Separate(_Race):
         mismatch: float,
         after: Floats,
         tolerance: float,
+        present: WorstCaseBounds | None,
     ) -> None:
         self.mdp, self.view, self.w, self.shown = mdp, view, w, shown
         self.features, self.after, self.tolerance = features, after, CLOSE * tolerance
@@ -301,7 +312,11 @@ class _Separate(_Race):
         super().__init__(len(features), earned, least, most, tie, policy)
         if self.surely:
             self.upper[:] = 0.0
-        now = self._solve(view, mismatch)
+        if present is not None and not present.upper - present.lower > tie:  # or both are infinite
+            now = present
+            self._bound(now)
+        else:
+            now = self._solve(view, mismatch)
         matchable = now.status is not WorstCaseStatus.INFEASIBLE
         idle: Mask = np.all(features == 0.0, axis=1)
         more = after - mismatch
@@ -316,13 +331,15 @@ class _Separate(_Race):
     def _solve(self, view: Worldview, mismatch: float) -> WorstCaseBounds:
         found = worst_case(self.mdp, view, self.w, self.shown, mismatch, tolerance=self.tolerance)
         self.solves += found.solves
-        if found.occupancy is not None and found.status is not WorstCaseStatus.INFEASIBLE:
-            self._bound(found.occupancy, found.upper - self.earned)
+        self._bound(found)
         return found
 
-    def _bound(self, occupancy: Floats, reward: float) -> None:
-        """Bound the worst cases of all candidates in whose view this witness matches."""
-        off = expectations_of(self.mdp, occupancy) - self.shown.expectations
+    def _bound(self, found: WorstCaseBounds) -> None:
+        """Bound the worst cases of all candidates in whose view this one's witness matches."""
+        if found.occupancy is None or found.status is WorstCaseStatus.INFEASIBLE:
+            return
+        reward = found.upper - self.earned
+        off = expectations_of(self.mdp, found.occupancy) - self.shown.expectations
         distance = np.hypot(np.linalg.norm(self.view.matrix @ off), self.features @ off)
         if self.surely:
             # Mixed with the demonstration he matches: with this share he is ε away.

@@ -20,6 +20,7 @@ import math
 import numpy as np
 
 from ..arrays import Floats
+from ..guarantees.bounds import WorstCaseBounds
 from ..guarantees.solvers.blocks import Blocks, block_count
 from ..guarantees.solvers.bundle import MATCHED, Search
 from ..guarantees.solvers.master import Master
@@ -180,11 +181,18 @@ class Present:
         self.pool = Pool(case, features)
         self.search = Search(case, self.pool, tolerance)
 
-    def settle(self) -> None:
-        self.search.prepare()
-        self.search.begin()
-        self.search.climb(SOLVES, math.inf)
-        master = self.search.master
+    def settle(self, known: WorstCaseBounds | None = None) -> None:
+        """Search, from what is known of this worst case, if it is."""
+        search = self.search
+        search.prepare()
+        if known is None or known.witness is None:
+            search.begin(search.case.sight.basis @ search.case.w)
+        else:
+            self.pool.put(known.witness, search.master)
+            view = search.case.sight.view
+            search.begin(view.basis @ (view.matrix.T @ known.theta))
+        search.climb(SOLVES, math.inf)
+        master = search.master
         master.limit = max(PLANS * self.pool.blocks.count, 2 * master.count)
 
     def contender(self, candidate: int) -> Search:

@@ -169,6 +169,10 @@ class Task:
         It is 0 if nobody matches: nothing is known of who comes near.
         """
         found = self.worst_case(view, demonstration, matching, max_seconds=max_seconds)
+        return self.guaranteed_by(found)
+
+    def guaranteed_by(self, found: WorstCaseBounds) -> float:
+        """The relative performance that a worst case guarantees; 0 if nobody matches."""
         if found.status is WorstCaseStatus.INFEASIBLE:
             return 0.0
         return self.relative_at_least(found.lower)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..demonstrations.demonstration import Demonstration
+from ..guarantees.bounds import WorstCaseBounds
 from ..mdp.policy import Policy
 from ..selection.greedy import money_left
 from ..views.worldview import Worldview
@@ -41,6 +42,8 @@ class Situation:
         goes on from another; all that follow are her own choices
     notes : the teacher's own, kept from one round of a lesson to the next, to save work: with none
         of them she must choose the same
+    worst_case : WorstCaseBounds of learners who see this, are shown this and match so closely; None
+        if nobody has computed it
     """
 
     task: Task
@@ -54,6 +57,7 @@ class Situation:
     matching: Matching = field(default_factory=Matching)
     begun: int = 0
     notes: dict[str, Any] = field(default_factory=dict)
+    worst_case: WorstCaseBounds | None = None
 
     @property
     def by_cost(self) -> bool:

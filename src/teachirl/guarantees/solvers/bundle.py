@@ -112,7 +112,7 @@ def worst_case_by_bundle(
     early = WorstCaseStatus.INACCURATE
     try:
         search.prepare()
-        search.begin()
+        search.begin(sight.basis @ case.w)  # that of the width certificate
         if search.climb(max_solves, deadline):
             early = WorstCaseStatus.OUT_OF_BUDGET
     except (KeyboardInterrupt, SystemError) as stop:
@@ -174,9 +174,9 @@ class Search:
         other.at_centre = self.lower
         return other
 
-    def begin(self) -> None:
-        """The first θ, that of the width certificate, and the t that goes with it."""
-        self.centre = self.case.sight.basis @ self.case.w
+    def begin(self, theta: Floats) -> None:
+        """The first θ [r], and the t that goes with it."""
+        self.centre = theta
         self.at_centre, first = self.look(self.centre)
         distance = float(np.linalg.norm(first[:, :-1].sum(axis=0)))
         self.t = 4.0 * self.unit / max(distance, 1e-3 * self.case.sight.reach)
