@@ -44,12 +44,12 @@ from ..errors import require
 from ..mdp.model import MDP, check_is_mdp
 from ..mdp.policy import Policy
 from ..mdp.soft_planning import SoftModel, SoftPoint
+from ..precision import SOLVED
 from ..views.potential_shaping import indistinct_directions
 from .demonstration import Demonstration
 from .trajectories import Trajectories, check_trajectories
 
 HALVINGS = 30
-NOTHING = 1e-12
 PRIORS = 20  # times that the strength of the prior is estimated anew
 
 
@@ -329,7 +329,7 @@ class _Fit:
         scale = float(np.linalg.norm(theta))
         spread = never.project((self.B @ root).T).T if len(z) else np.empty((len(theta), 0))
         # A θ that is nothing beside its own error is rounding, and has no direction.
-        if scale <= NOTHING * float(np.linalg.norm(spread)):
+        if scale <= SOLVED * float(np.linalg.norm(spread)):
             theta, scale = np.zeros_like(theta), 0.0
         return InferredWeights(
             weights=frozen(theta / (scale or 1.0)),

@@ -22,11 +22,9 @@ from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.planning import optimal_policy
 from ..mdp.policy import Policy
-from ..precision import EPS, down, length_at_most, sum_error, up
+from ..precision import EPS, MATCHED, down, length_at_most, sum_error, up
 from ..views.worldview import Worldview, check_worldview
 
-# A witness matches if what it misses is within this share of what she can see of a policy.
-MATCHED = 1e-9
 # A product of three sizes, and its square, must neither vanish nor overflow.
 SMALLEST, LARGEST = 1e-45, 1e45
 

@@ -21,14 +21,11 @@ from ..demonstrations.demonstration import Demonstration
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.planning import optimal_policy, worst_policy
-from ..precision import ROUNDED_UP, length_at_most, sum_error, up
+from ..precision import ROUNDED_UP, SAME_REWARD, length_at_most, sum_error, up
 from ..views.teaching_risk import teaching_risk
 from ..views.worldview import Worldview
 from .apparent_optimality import share_of
 from .bounds import combination_error
-
-# A reward of which she sees less than this share is hidden from her: what she sees is rounding.
-HIDDEN = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +67,7 @@ def looks_optimal(
         {"risk": risk, "visible": visible, "diameter": diameter, "norm": view.norm}
     )
     assumes = "the bound: that the demonstrated policy is optimal; the rest: nothing"
-    if visible <= HIDDEN:
+    if visible <= SAME_REWARD:
         sentence = "Nothing of the reward is visible to her: no reward of hers resembles it."
         zeros = frozen(np.zeros(view.n_rows))
         return LooksOptimal(zeros, math.inf, math.inf, 1.0, terms, assumes, sentence)

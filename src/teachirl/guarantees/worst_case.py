@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats
 from ..demonstrations.demonstration import Demonstration, as_demonstration, feature_diameter
 from ..errors import require
-from ..mdp.kernels import Table, rounding_of
+from ..mdp.kernels import rounding_of
 from ..mdp.model import MDP, check_is_mdp
 from ..mdp.occupancy import expectation_errors, feature_expectations, occupancy
 from ..mdp.planning import optimal_policies, optimal_policy
@@ -177,8 +177,7 @@ def _fastest(mdp: MDP, view: Worldview) -> Literal["bundle", "cone"]:
 
     The bundle's factorisations and its master problem then cost most. Found by measuring.
     """
-    layout = mdp.dynamics.layout
-    sure = isinstance(layout, Table) and layout.own == 1.0
+    sure = mdp.dynamics.deterministic
     many = 60 if mdp.discount < 0.95 else 30
     return "cone" if not sure and mdp.n_states <= SMALL and view.rank >= many else "bundle"
 

@@ -37,8 +37,8 @@ from ..errors import require
 from ..mdp.model import MDP
 from ..mdp.planning import optimal_policy
 from ..mdp.policy import Policy
-from ..mdp.soft_planning import UNSEEN, SoftModel, SoftPoint, check_temperature
-from ..precision import EPS
+from ..mdp.soft_planning import SoftModel, SoftPoint, check_temperature
+from ..precision import EPS, SQUARED
 from .learner import Assignment, Learned, LearnStatus, check_limits
 from .nearness import concluded, distance, proved
 
@@ -288,7 +288,7 @@ class _Search:
             if rho > 0.0:
                 step = -(W.T @ (along / (sizes**2 + rho))) - (slope - W.T @ along) / rho
             else:
-                kept = sizes > UNSEEN * sizes[0]
+                kept = sizes > SQUARED * sizes[0]
                 step = -(W[kept].T @ (along[kept] / sizes[kept] ** 2))
             for share in 0.5 ** np.arange(HALVINGS):
                 trial = self.at(now.theta + share * step, now.point.values)

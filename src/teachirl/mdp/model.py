@@ -39,6 +39,7 @@ from .building import (
     stacked_transitions,
 )
 from .dynamics import Dynamics
+from .npz_files import load_mdp, save_mdp
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,16 +310,12 @@ class MDP:
 
     def save(self, path: str | Path) -> None:
         """Write a compressed ``.npz`` that holds no pickle; an existing file is replaced whole."""
-        from .npz_files import save_mdp  # it makes MDPs, and so imports this module
-
         save_mdp(self, Path(path))
 
     @staticmethod
     def load(path: str | Path, *, max_bytes: int = 4 << 30) -> MDP:
         """Read what `save` wrote, refusing to hold more than `max_bytes` of arrays."""
-        from .npz_files import load_mdp
-
-        return load_mdp(Path(path), max_bytes=max_bytes)
+        return load_mdp(Path(path), MDP.from_pairs, max_bytes=max_bytes)
 
 
 def check_is_mdp(mdp: object) -> None:

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Floats, frozen
 from ..errors import require
-from ..precision import EPS, RESIDUAL
+from ..precision import EPS, RESIDUAL, SQUARED
 from . import kernels
 from .kernels.layouts import sparse_layout
 from .kernels.soft import soft_solve, solve_system
@@ -36,8 +36,6 @@ from .policy import Policy
 
 # Newton's method needs a handful of rounds, or some more where the policy is nearly deterministic.
 ROUNDS = 500
-# Directions in which advantages are smaller than this, relative to others, are rounding.
-UNSEEN = 1e-8
 LARGEST = 1e280  # what values at temperature 1 may be
 BLOCK = 1 << 21  # numbers in a block of rows
 
@@ -255,10 +253,10 @@ class SoftModel:
         feature is makes no difference.
         """
         lengths = np.linalg.norm(R, axis=0)
-        seen = lengths > UNSEEN * math.sqrt(total) * self.largest
+        seen = lengths > SQUARED * math.sqrt(total) * self.largest
         lengths = np.where(seen, lengths, 1.0)
         _, values, W = np.linalg.svd(R / lengths * seen, full_matrices=False)
-        kept = values > UNSEEN * values.max(initial=0.0)
+        kept = values > SQUARED * values.max(initial=0.0)
         return np.asarray((W[kept] / values[kept, None] / lengths).T)
 
 

@@ -19,9 +19,8 @@ from ..arrays import Floats, Ints, frozen
 from ..demonstrations.demonstration import Demonstration
 from ..errors import require
 from ..guarantees.bounds import check_limits
-from ..precision import ranks
+from ..precision import NO_RISK, SEARCH_TIE, ranks
 from ..teaching.teacher import Choice, Situation
-from ..views.scorer import NOTHING
 from ..views.teaching_risk import risk_after, teaching_risk
 from ..views.worldview import Worldview
 from ..what_to_show.search import best_demonstration
@@ -135,7 +134,7 @@ class JointGreedy:
         fall = teaching_risk(view, task.weights) - risk_after(view, task.weights, rows)
         places = np.minimum(
             _places(gain / costs, gain > races[0][1].tie),
-            _places(fall / costs, fall > NOTHING),
+            _places(fall / costs, fall > NO_RISK),
         )
         first = np.argsort(places, kind="stable")[: self.shortlist].tolist()
         winners = (index for _, raced in races for index in (raced.best, raced.single))
@@ -197,7 +196,7 @@ def _places(values: Floats, counted: np.ndarray) -> Ints:
     What differs by less than a part in 10⁶ of the largest is in a tie, and the first comes first.
     """
     among = np.where(counted, values, values.min())
-    order = np.lexsort((ranks(among, 1e-6 * np.abs(values).max()), ~counted))
+    order = np.lexsort((ranks(among, SEARCH_TIE * np.abs(values).max()), ~counted))
     places = np.empty(len(values), dtype=np.int64)
     places[order] = np.arange(len(values))
     return np.where(counted, places, len(values))

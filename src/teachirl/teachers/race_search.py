@@ -22,14 +22,15 @@ import numpy as np
 from ..arrays import Floats
 from ..guarantees.bounds import WorstCaseBounds
 from ..guarantees.solvers.blocks import Blocks, block_count
-from ..guarantees.solvers.bundle import MATCHED, Search
+from ..guarantees.solvers.bundle import Search
 from ..guarantees.solvers.master import Master
 from ..guarantees.solvers.plans import Case
 from ..guarantees.solvers.view_coordinates import ViewCoordinates
 from ..mdp.kernels.race import meet
 from ..mdp.model import MDP
 from ..mdp.policy import Policy
-from ..views.worldview import DEPENDENT, Worldview, unit_rows, without_span
+from ..precision import DEPENDENT, SOLVED
+from ..views.worldview import Worldview, unit_rows, without_span
 
 ROOM = 32  # plans, at first
 POINTS = 128  # that are kept: each new one is compared to all of them
@@ -68,7 +69,7 @@ class Pool:
         self._shown = case.target if every is None else every @ case.target
         self._rows = np.empty((ROOM, self.blocks.count, self.blocks.width))
         self._origin = self.blocks.masses[:, None] * np.append(case.shown, case.earned)
-        self.points = Points(len(features), MATCHED * sight.reach)
+        self.points = Points(len(features), SOLVED * sight.reach)
 
     def begin(self, master: Master) -> None:
         if self.case.policy is not None:

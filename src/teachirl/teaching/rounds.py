@@ -23,6 +23,7 @@ from ..learners import Informed, Learner
 from ..mdp import clock
 from ..mdp.occupancy import feature_expectations
 from ..mdp.policy import Policy, check_policy
+from ..precision import ROUNDED
 from ..selection.greedy import is_number, is_whole, money_left
 from ..views.teaching_risk import relative_risk, teaching_risk
 from ..views.worldview import Worldview
@@ -30,9 +31,6 @@ from .lesson import Lesson, LessonStatus, Round
 from .matching import Matching
 from .task import Task
 from .teacher import Choice, Situation, Teacher
-
-# Guarantees are rounded down by about this, so that 1 itself is never reached.
-ROUNDED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)

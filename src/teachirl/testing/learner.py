@@ -19,12 +19,11 @@ from ..errors import InvalidInputError
 from ..learners import Informed, Learned, Learner, LearnStatus
 from ..mdp.model import MDP
 from ..mdp.policy import Policy, check_policy
+from ..precision import MATCHED
 from ..worlds import chain
 from .cases import Case, cases, dense_expectations, first_actions
 from .mdp import parts_of, promise
 
-# What rounding may do, as a share of max(σ, ‖b‖); at a discount of .999 it does a hundredth of it.
-ROUNDING = 1e-9
 # What counts as matched if a learner has no `tolerance` of her own, as a share of σ.
 TOLERANCE = 1e-3
 # She must cover this share of the way from the mismatch of the start to the least there is.
@@ -194,7 +193,7 @@ def _check_learned(
 
 def _slack(case: Case) -> float:
     """What rounding may do."""
-    return ROUNDING * max(case.scale, float(np.linalg.norm(case.target)))
+    return MATCHED * max(case.scale, float(np.linalg.norm(case.target)))
 
 
 def _goal(learner: Learner, case: Case) -> float:

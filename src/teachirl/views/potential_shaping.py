@@ -28,11 +28,9 @@ from scipy.sparse.linalg import splu
 from ..arrays import Floats, frozen
 from ..mdp import kernels
 from ..mdp.model import MDP
-from ..precision import EPS
+from ..precision import DEPENDENT, EPS
 from .worldview import without_span
 
-# A direction is null if |Dc| is at most this for features of size 1, or what rounding can make.
-NULL = 1e-10
 # Below this many states a factorisation is cheap whatever the graph; above, only if its entries lie
 # in a band so narrow that this many numbers hold the factors.
 SMALL, FACTORS = 2000, 300_000_000
@@ -79,7 +77,7 @@ def indistinct_directions(mdp: MDP) -> Indistinct:
     world = _Reachable(mdp)
     scales = world.largest_features()
     potentials = world.potentials(scales)
-    least = max(NULL, 64 * EPS * math.sqrt(mdp.n_pairs) / (1.0 - mdp.discount))
+    least = max(DEPENDENT, 64 * EPS * math.sqrt(mdp.n_pairs) / (1.0 - mdp.discount))
     candidates = _null_space(world.sketch(scales, potentials), 8.0 * least)
     # All pairs decide among the few directions that are left.
     potentials = potentials @ candidates.T

@@ -22,12 +22,8 @@ from scipy.linalg.lapack import dgejsv
 from ..arrays import Floats, Names, as_floats, at, checked_names, frozen
 from ..errors import require
 from ..mdp.model import MDP, check_is_mdp
-from ..precision import EPS, RESIDUAL
+from ..precision import DEPENDENT, EPS, RESIDUAL
 
-# A vector is dependent on others if at most this share of it sticks out of their span. Rounding
-# leaves a few eps of a truly dependent one, so this leaves room for rows that were themselves
-# computed; and of what sticks out further, at least the first six digits are right.
-DEPENDENT = 1e-10
 # By up to this share an earlier row is preferred to a later one that sticks out a little further.
 FAVOUR = 1e-2
 

@@ -11,7 +11,7 @@ and how much better anything else could be is bounded by `upper_bound`.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,7 @@ from ..guarantees.worst_case import worst_case
 from ..mdp.model import MDP
 from ..mdp.planning import optimal_policies, optimal_policy, worst_policy
 from ..mdp.policy import Policy
-from ..precision import first_largest
+from ..precision import SEARCH_TIE, first_largest
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview, check_worldview
 from .exposed_policies import LENGTH, UP, Exposed, Exposer
@@ -37,8 +37,6 @@ LEAST = 1e-3
 ROUGH, PATIENT = (0.5, 0.8), (0.6, 0.95)
 # In more directions than these AM has too many facets to bound them all.
 PROVABLE = 6
-# Gains below this share of max R − min R are not told from 0: the worst case is as exact as that.
-EQUAL = 1e-6
 
 
 class ShownStatus(enum.Enum):
@@ -150,44 +148,40 @@ def best_demonstration(
     require(w.shape == shape, f"weights must have shape {shape}, got {w.shape}")
     _check_search(rng, starts, proof_solves, tolerance)
     best, worst = optimal_policy(mdp, w), worst_policy(mdp, w)
-    span, policy = best.lower - worst.upper, best.policy
-    plain = case = worst_case(mdp, view, w, policy)
-    solves, upper, status = 2 + plain.solves, best.upper, ShownStatus.OPTIMAL
-    if span > 0.0 and upper - plain.lower > tolerance * span:
+    span, upper = best.lower - worst.upper, best.upper
+    plain = _certified(mdp, view, w, best.policy)
+    solves, shown, status = 2 + plain.solves, plain, ShownStatus.OPTIMAL
+    if span > 0.0 and upper - plain.guaranteed > tolerance * span:
         never = indistinct_directions(mdp) if indistinct is None else indistinct
         basis = view.without(never.basis).basis
         # Beside larger features, what she sees may be rounding to us, and not to her.
-        overlooked = not _looks_alike(mdp, view, basis)
-        if len(basis) == 0 and not overlooked:
-            upper, status = min(plain.upper, upper), ShownStatus.BLIND
-        elif len(basis) == 0:
-            status = ShownStatus.UNPROVED
-        else:
+        stuck = not _looks_alike(mdp, view, basis)
+        if len(basis):
             exposer = Exposer(mdp, basis, w, span)
             places = [exposer.coordinates(reward) for reward in (view.matrix.T @ plain.theta, w)]
             found = _search(exposer, places, starts, rng)
-            stuck = overlooked or len(basis) > PROVABLE
+            stuck = stuck or len(basis) > PROVABLE
             if not stuck and proof_solves > 0:
                 proof = prove(exposer, found, upper / span, 0.5 * tolerance, proof_solves)
                 found, upper, stuck = proof.best, min(upper, proof.upper * span), proof.stuck
-            case = worst_case(mdp, view, w, found.policy)
-            solves += exposer.solves + case.solves
-            if case.lower - plain.lower > EQUAL * span:
-                policy = found.policy
-            else:
-                case = plain
-            if upper - case.lower > tolerance * span:
+            other = _certified(mdp, view, w, found.policy)
+            solves += exposer.solves + other.solves
+            shown = other if other.guaranteed - plain.guaranteed > SEARCH_TIE * span else plain
+            if upper - shown.guaranteed > tolerance * span:
                 status = ShownStatus.UNPROVED if stuck else ShownStatus.OUT_OF_SOLVES
-    return Shown(
-        policy=policy,
-        demonstration=Demonstration.of_policy(mdp, policy),
-        guaranteed=case.lower,
-        upper=max(upper, case.lower),
-        gain=case.lower - plain.lower,
-        theta=case.theta,
-        solves=solves,
-        status=status,
-    )
+        elif stuck:
+            status = ShownStatus.UNPROVED
+        else:
+            upper, status = min(plain.upper, upper), ShownStatus.BLIND
+    upper, gain = max(upper, shown.guaranteed), shown.guaranteed - plain.guaranteed
+    return replace(shown, upper=upper, gain=gain, solves=solves, status=status)
+
+
+def _certified(mdp: MDP, view: Worldview, w: Floats, policy: Policy) -> Shown:
+    """What showing the policy guarantees, and that it guarantees no more."""
+    case, shown = worst_case(mdp, view, w, policy), Demonstration.of_policy(mdp, policy)
+    status, solves = ShownStatus.UNPROVED, case.solves
+    return Shown(policy, shown, case.lower, case.upper, 0.0, case.theta, solves, status)
 
 
 def _check_search(rng: object, starts: int, proof_solves: int, tolerance: float) -> None:

@@ -29,11 +29,11 @@ from ...arrays import Floats, frozen
 from ...errors import require
 from ...mdp import clock
 from ...mdp.model import MDP
-from ...mdp.occupancy import RELATIVE_ERROR, expectation_error, policy_from_occupancy
+from ...mdp.occupancy import expectation_error, policy_from_occupancy
 from ...mdp.occupancy import occupancy as occupancy_of
 from ...mdp.planning import Plan, optimal_policy
 from ...mdp.policy import Policy, check_policy
-from ...precision import FINEST, up
+from ...precision import FINEST, SOLVED, up
 from ...views.worldview import Worldview
 from ..bounds import (
     WorstCaseBounds,
@@ -49,8 +49,6 @@ from .master import Master
 from .plans import Case, OwnPlans, Plans
 from .view_coordinates import ViewCoordinates
 
-# A mixture matches if ‖r‖ is at most this share of the largest ‖μ‖, max‖φ‖/(1 − γ).
-MATCHED = 1e-12
 SERIOUS = 0.1  # the share of the promised gain that makes a step
 BALLS = 50  # columns of the ball between two MDP solves, at most
 IDLE = 10  # steps in a row that promise nothing and bring nothing: rounding, time to stop
@@ -310,7 +308,7 @@ class Search:
 
     def match(self, t: float) -> bool:
         """Multiplier steps until the mixture matches; whether the bounds are then close enough."""
-        limit = MATCHED * self.case.sight.reach
+        limit = SOLVED * self.case.sight.reach
         before, slow = math.inf, 0
         while slow < 4:
             off = float(np.linalg.norm(self.master.residual))
@@ -325,7 +323,7 @@ class Search:
 
     def _mix(self, off: float) -> None:
         """Keep the master's mixture if it matches and is the worst so far."""
-        if off > MATCHED * self.case.sight.reach or self.master.cost >= self.upper:
+        if off > SOLVED * self.case.sight.reach or self.master.cost >= self.upper:
             return
         self.upper = self.master.cost
         self.plans.keep(self.master)
@@ -336,7 +334,7 @@ def _checked_visits(mdp: MDP, policy: Policy, x: Floats) -> tuple[Floats, Floats
     dynamics = mdp.dynamics
     y = np.add.reduceat(x, dynamics.offsets[:-1])
     off = mdp.start + mdp.discount * (dynamics.transitions.T @ x) - y
-    if float(np.abs(off).sum()) > RELATIVE_ERROR:
+    if float(np.abs(off).sum()) > SOLVED:
         x = occupancy_of(mdp, policy)
         y = np.add.reduceat(x, dynamics.offsets[:-1])
     return x, np.asarray(mdp.features.T @ (x if mdp.features_per_pair else y))
