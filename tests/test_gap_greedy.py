@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import teachirl as ti
 from situations import situation
 from teachirl.errors import InvalidInputError
+from teachirl.guarantees.solvers.plans import Case
+from teachirl.guarantees.solvers.view_coordinates import ViewCoordinates
 from teachirl.teachers.gap_greedy import GapGreedy
 from teachirl.teachers.race import race
 from teachirl.teachers.race_search import Points, Present, settle, weigh
@@ -238,7 +240,8 @@ def test_contenders_share_the_pool_and_a_small_one_will_do(limit):
     mdp, view, w, features = grid(0, 0.0)
     policy = ti.optimal_policy(mdp, w).policy
     mu = ti.feature_expectations(mdp, policy)
-    present = Present(mdp, view, w, mu, policy, features, 1e-6)
+    case = Case(mdp, ViewCoordinates(mdp, view, 0.0), w, mu, policy)
+    present = Present(case, features, 1e-6)
     present.settle()
     master = present.search.master
     master.limit = max(limit, master.count)

@@ -9,7 +9,6 @@ The minimum is planned with certified bounds, and all rounding is subtracted.
 
 from __future__ import annotations
 
-import enum
 import math
 from dataclasses import dataclass, replace
 
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats, frozen
-from ..errors import require
+from ..errors import Status, require
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.planning import optimal_policy
@@ -29,7 +28,7 @@ from ..views.worldview import Worldview, check_worldview
 SMALLEST, LARGEST = 1e-45, 1e45
 
 
-class WorstCaseStatus(enum.Enum):
+class WorstCaseStatus(Status):
     """How the search for the worst case ended; the text says what to do about it."""
 
     OPTIMAL = "the bounds are as close as asked"
@@ -37,12 +36,6 @@ class WorstCaseStatus(enum.Enum):
     INACCURATE = "the bounds hold but are further apart than asked; try another method"
     OUT_OF_BUDGET = "stopped early with valid bounds; allow more solves, or more seconds"
     INTERRUPTED = "stopped by an interrupt with valid bounds"
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,9 +49,6 @@ from .bounds import (
 from .theorem_2 import LooksOptimal, looks_optimal
 from .worst_case import METHODS, Diameter, Method, diameter, worst_case
 
-# MDP solves for the best look, which is no bound on what she earns.
-LOOKS = 50
-
 
 @dataclass(frozen=True, eq=False)
 class Bound:
@@ -185,7 +182,8 @@ def certify(
         exact = _exact(case, worst, width)
     if theorem_1 is not None and not case.proves(target, exact or width):
         theorem_2 = looks_optimal(mdp, view, w, shown, around.upper)
-        look = best_look(mdp, view, shown, max_solves=LOOKS, indistinct=never)
+        # MDP solves for the best look, which is no bound on what she earns.
+        look = best_look(mdp, view, shown, max_solves=50, indistinct=never)
     bounds = [bound for bound in (width, theorem_1, exact) if bound is not None]
     if worst is not None and worst.status is WorstCaseStatus.INFEASIBLE:
         bounds = []

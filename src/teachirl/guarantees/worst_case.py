@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,8 +43,6 @@ METHODS: tuple[Method, ...] = ("auto", "bundle", *FORMS)
 
 # Up to this many states a cone program takes seconds at most.
 SMALL = 1000
-# Beyond this many numbers the boxes around M are not computed: 2k MDP solves each.
-BOX_LIMIT = 10_000_000
 
 
 def worst_case(
@@ -86,9 +84,8 @@ def worst_case(
     >>> worst.witness.actions  # left, left, and for ever between the first two cells
     array([1, 0, 0, 0, 0])
     """
-    shown = as_demonstration(mdp, demonstration)
-    limits = _Limits(method, tolerance, max_seconds)
-    return _extreme(mdp, view, weights, shown, mismatch, limits, maximise=False)
+    limits = {"tolerance": tolerance, "max_seconds": max_seconds, "maximise": False}
+    return _extreme(mdp, view, weights, demonstration, mismatch, method, limits)
 
 
 def best_case(
@@ -106,28 +103,20 @@ def best_case(
 
     ``upper`` is proved, ``lower`` is reached by ``witness``.
     """
-    shown = as_demonstration(mdp, demonstration)
-    limits = _Limits(method, tolerance, max_seconds)
-    return _extreme(mdp, view, weights, shown, mismatch, limits, maximise=True)
-
-
-class _Limits(NamedTuple):
-    method: Method
-    tolerance: float
-    max_seconds: float
+    limits = {"tolerance": tolerance, "max_seconds": max_seconds, "maximise": True}
+    return _extreme(mdp, view, weights, demonstration, mismatch, method, limits)
 
 
 def _extreme(
     mdp: MDP,
     view: Worldview,
     weights: ArrayLike,
-    shown: Demonstration,
+    demonstration: Demonstration | Policy,
     mismatch: float,
-    limits: _Limits,
-    *,
-    maximise: bool,
+    method: Method,
+    limits: dict[str, Any],
 ) -> WorstCaseBounds:
-    method, tolerance, max_seconds = limits
+    shown = as_demonstration(mdp, demonstration)
     require(method in METHODS, f"method must be one of {', '.join(METHODS)}, got {method!r}")
     require(
         not mismatch or method not in ("direct", "lifted"),
@@ -140,18 +129,10 @@ def _extreme(
     found: WorstCaseBounds | None = None
     if chosen == "bundle":
         found = worst_case_by_bundle(
-            mdp,
-            view,
-            weights,
-            shown.expectations,
-            mismatch,
-            policy=policy,
-            maximise=maximise,
-            tolerance=tolerance,
-            max_seconds=max_seconds,
+            mdp, view, weights, shown.expectations, mismatch, policy=policy, **limits
         )
         stuck = found.status is WorstCaseStatus.INACCURATE or (
-            found.status is WorstCaseStatus.OUT_OF_BUDGET and max_seconds == math.inf
+            found.status is WorstCaseStatus.OUT_OF_BUDGET and limits["max_seconds"] == math.inf
         )
         if method != "auto" or not stuck or mdp.n_states > SMALL:
             return found
@@ -164,9 +145,7 @@ def _extreme(
         mismatch,
         form=chosen,
         occupancy=None if policy is None else occupancy(mdp, policy),
-        maximise=maximise,
-        tolerance=tolerance,
-        max_seconds=max_seconds,
+        **limits,
     )
     settled = other.status in (WorstCaseStatus.OPTIMAL, WorstCaseStatus.INFEASIBLE)
     return other if found is None or settled else found
@@ -218,7 +197,8 @@ def diameter(mdp: MDP, *, starts: int = 8) -> Diameter:
     upper = first * feature_diameter(mdp) / (1.0 - gamma) * ROUNDED_UP
     # Rows sum to 1 up to rounding, and so policies may differ in how long they live.
     upper += 2.0 * rounding_of(mdp.dynamics.layout) * mdp.largest_feature / (1.0 - gamma) ** 2
-    boxes = k * mdp.n_states <= BOX_LIMIT
+    # Beyond this many numbers the boxes around M are not computed: 2k MDP solves each.
+    boxes = k * mdp.n_states <= 10_000_000
     axes = np.eye(k)
     order = np.arange(0, k, max(1, k // starts))
     if boxes:

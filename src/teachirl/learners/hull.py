@@ -27,9 +27,6 @@ from ..mdp.policy import Policy
 from .learner import Assignment, Learned, LearnStatus
 from .nearness import IDLE, concluded, distance, proved, rounding
 
-# The share of what is left to gain up to which the hull's nearest point is sought: it grows anyway.
-ENOUGH = 0.01
-
 
 class Hull:
     """Policies, and the nearest point to the assignment's target that they can be mixed to."""
@@ -114,7 +111,9 @@ def approach(
             status = LearnStatus.NEAREST if least else LearnStatus.ROUNDING
         else:
             hull.add(plan.policy)
-            r = hull.nearest(ENOUGH * (miss / hull.unit) * (gap / hull.unit))
+            # The share of what is left to gain up to which the hull's nearest point is sought: it
+            # grows anyway.
+            r = hull.nearest(0.01 * (miss / hull.unit) * (gap / hull.unit))
             miss = hull.unit * float(kernels.length(r))
             gap = miss - least
             idle = idle + 1 if brings_nothing(before, gap, assignment.scale) else 0

@@ -44,7 +44,6 @@ CHUNK = 1 << 20
 # One byte of deflate holds at most four matches of 258 bytes.
 DEFLATE_RATIO = 1032
 HEADER_BYTES = 512
-LONGEST_AXIS = 1 << 48
 # What a name takes in memory beside its text: a string, its bounds, its place in a tuple and a set.
 NAME_BYTES = 256
 BROKEN_ZIP = (
@@ -237,7 +236,7 @@ def _read_header(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> 
         f"member {name}: its type must be {' or '.join(allowed)}, got {dtype.str}",
     )
     require(
-        len(shape) == dimensions and all(0 <= n <= LONGEST_AXIS for n in shape) and not fortran,
+        len(shape) == dimensions and all(0 <= n <= (1 << 48) for n in shape) and not fortran,
         f"member {name}: must have {dimensions} dimensions in C order, got shape {shape}"
         f"{' in Fortran order' if fortran else ''}",
     )

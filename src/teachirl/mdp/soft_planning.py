@@ -36,8 +36,6 @@ from .policy import Policy
 
 # Newton's method needs a handful of rounds, or some more where the policy is nearly deterministic.
 ROUNDS = 500
-LARGEST = 1e280  # what values at temperature 1 may be
-BLOCK = 1 << 21  # numbers in a block of rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +80,8 @@ def soft_policy(mdp: MDP, weights: ArrayLike, *, temperature: float = 1.0) -> So
     require(w.ndim == 1, f"weights must have shape ({mdp.n_features},), got {w.shape}")
     size = kernels.length(w) * mdp.largest_feature
     require(
-        size <= LARGEST * (1.0 - mdp.discount) * min(temperature, 1.0),
+        # What values at temperature 1 may be.
+        size <= 1e280 * (1.0 - mdp.discount) * min(temperature, 1.0),
         f"temperature is too low for rewards of the order of {size:.3g}, got {temperature!r}",
     )
     point = SoftModel(mdp).at(w / temperature)
@@ -239,7 +238,8 @@ class SoftModel:
         It is found by QR, in blocks of rows: squares would lose what is small.
         """
         D, shares = self.advantages(chances), np.sqrt(visits[self.states] * chances)
-        length = max(BLOCK // max(D.shape[1], 1), 2 * D.shape[1], 1)
+        # Numbers in a block of rows.
+        length = max((1 << 21) // max(D.shape[1], 1), 2 * D.shape[1], 1)
         R: Floats = np.empty((0, D.shape[1]))
         for first in range(0, len(D), length):
             part = slice(first, first + length)

@@ -12,7 +12,6 @@ none has. Where only two more fit, all pairs are looked at.
 
 from __future__ import annotations
 
-import enum
 import heapq
 import math
 from collections.abc import Iterable
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats, Ints, checked_indices
-from ..errors import require
+from ..errors import Status, require
 from ..precision import DEPENDENT, GAIN_TIE, NO_RISK, RESIDUAL, down, first_largest
 from ..views.scorer import checked_candidates, unit_weights
 from ..views.teaching_risk import teaching_risk
@@ -31,17 +30,11 @@ from .greedy import checked_budgets, greedy_plan, is_whole
 from .relaxation import Open, at_most, unlike
 
 
-class SubsetStatus(enum.Enum):
+class SubsetStatus(Status):
     """How the search ended; the text says what to do about it."""
 
     OPTIMAL = "no set is better"
     OUT_OF_NODES = "stopped early; allow more nodes, or be content with the gap"
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from ..demonstrations.demonstration import Demonstration
 from ..errors import require
 from ..guarantees.bounds import check_limits
 from ..precision import NO_RISK, SEARCH_TIE, ranks
+from ..selection.greedy import is_whole
 from ..teaching.teacher import Choice, Situation
 from ..views.teaching_risk import risk_after, teaching_risk
 from ..views.worldview import Worldview
@@ -70,8 +71,8 @@ class JointGreedy:
         check_limits(self.tolerance, 1.0)
         for name in ("shortlist", "starts"):
             value = getattr(self, name)
-            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-            require(whole and value >= 1, f"{name} must be a whole number from 1 on, got {value!r}")
+            good = is_whole(value) and value >= 1
+            require(good, f"{name} must be a whole number from 1 on, got {value!r}")
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
         task, candidates = situation.task, situation.candidates

@@ -32,6 +32,8 @@ from ..arrays import Floats, as_floats, at, checked_positive, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus, check_limits, checked_case
+from ..guarantees.solvers.plans import Case
+from ..guarantees.solvers.view_coordinates import ViewCoordinates
 from ..guarantees.worst_case import worst_case
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectations_of
@@ -261,7 +263,8 @@ class _Together(_Race):
         present: WorstCaseBounds | None,
     ) -> None:
         policy = shown.policy if shown.error == 0.0 else None
-        now = Present(mdp, view, w, shown.expectations, policy, features, CLOSE * tolerance)
+        case = Case(mdp, ViewCoordinates(mdp, view, 0.0), w, shown.expectations, policy)
+        now = Present(case, features, CLOSE * tolerance)
         now.settle(present)
         search = now.search
         earned, asked = search.case.earned, search.asked

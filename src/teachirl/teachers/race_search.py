@@ -25,14 +25,11 @@ from ..guarantees.solvers.blocks import Blocks, block_count
 from ..guarantees.solvers.bundle import Search
 from ..guarantees.solvers.master import Master
 from ..guarantees.solvers.plans import Case
-from ..guarantees.solvers.view_coordinates import ViewCoordinates
 from ..mdp.kernels.race import meet
-from ..mdp.model import MDP
 from ..mdp.policy import Policy
 from ..precision import DEPENDENT, SOLVED
 from ..views.worldview import Worldview, unit_rows, without_span
 
-ROOM = 32  # plans, at first
 POINTS = 128  # that are kept: each new one is compared to all of them
 PLANS = 64  # whose columns the pool holds at most, unless the present worst case took more
 FAR = 10.0  # how much further than the present t a mixture that matches is sought
@@ -67,7 +64,7 @@ class Pool:
         every = np.vstack([self._common, self.directions]) if self._narrow else None
         self.blocks = Blocks(case.mdp, every, block_count(case.mdp, len(self._common)))
         self._shown = case.target if every is None else every @ case.target
-        self._rows = np.empty((ROOM, self.blocks.count, self.blocks.width))
+        self._rows = np.empty((32, self.blocks.count, self.blocks.width))  # of plans, at first
         self._origin = self.blocks.masses[:, None] * np.append(case.shown, case.earned)
         self.points = Points(len(features), SOLVED * sight.reach)
 
@@ -168,17 +165,7 @@ class _Shared:
 class Present:
     """The worst case of the view as it is. Its plans begin the pool."""
 
-    def __init__(
-        self,
-        mdp: MDP,
-        view: Worldview,
-        w: Floats,
-        target: Floats,
-        policy: Policy | None,
-        features: Floats,
-        tolerance: float,
-    ) -> None:
-        case = Case(mdp, ViewCoordinates(mdp, view, 0.0), w, target, policy)
+    def __init__(self, case: Case, features: Floats, tolerance: float) -> None:
         self.pool = Pool(case, features)
         self.search = Search(case, self.pool, tolerance)
 

@@ -26,8 +26,6 @@ from .mdp import parts_of, promise
 
 # What counts as matched if a learner has no `tolerance` of her own, as a share of σ.
 TOLERANCE = 1e-3
-# She must cover this share of the way from the mismatch of the start to the least there is.
-PROGRESS = 0.1
 
 
 def check_learner(learner: Learner | Informed) -> None:
@@ -218,7 +216,8 @@ def _check_nearness(
             f"{place}: mismatch must not be above that of the start, {first}, got {miss}",
         )
         far = first > case.nearest + goal
-        enough = first - PROGRESS * (first - case.nearest)
+        # She must cover this share of the way from the mismatch of the start to the least there is.
+        enough = first - 0.1 * (first - case.nearest)
         promise(
             not far or miss <= enough,
             f"{place}: she must get nearer to the target, from a mismatch of {first} to {enough} "

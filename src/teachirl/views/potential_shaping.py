@@ -34,8 +34,6 @@ from .worldview import without_span
 # Below this many states a factorisation is cheap whatever the graph; above, only if its entries lie
 # in a band so narrow that this many numbers hold the factors.
 SMALL, FACTORS = 2000, 300_000_000
-# A direction is given up if what it neglects is more than this share of Σ |c_i| max |φ_i|.
-CLEAR = 1e-6
 BLOCK = 1 << 21  # numbers in a block of rows or columns
 
 
@@ -201,7 +199,8 @@ class _Reachable:
         swings = swings[self.states] + gamma * (self.transitions @ swings)
         longest = int(np.diff(self.transitions.indptr).max())
         values += EPS * ((k + 4) * sizes + (longest + 4) * swings + np.abs(m))
-        kept = values.max(axis=0) <= CLEAR * (scales @ np.abs(basis))
+        # A direction is given up if what it neglects is more than this share of Σ |c_i| max |φ_i|.
+        kept = values.max(axis=0) <= 1e-6 * (scales @ np.abs(basis))
         spread = float(np.sqrt((values[:, kept] ** 2).sum(axis=1)).max(initial=0.0))
         sums = self.transitions @ np.ones(self.transitions.shape[1])
         off = float(np.abs(sums - 1.0).max()) + (longest - 1) * EPS

@@ -24,9 +24,6 @@ from ..errors import require
 from ..mdp.model import MDP, check_is_mdp
 from ..precision import DEPENDENT, EPS, RESIDUAL
 
-# By up to this share an earlier row is preferred to a later one that sticks out a little further.
-FAVOUR = 1e-2
-
 
 @dataclass(frozen=True, eq=False)
 class Worldview:
@@ -306,7 +303,9 @@ def extended_basis(basis: Floats, rows: Floats) -> Floats:
     if len(rows) == 0:
         return basis
     # Rows that stick out as far as each other are taken in their order, whatever is rounded.
-    favour = np.linspace(1.0, 1.0 - FAVOUR, len(rows))[:, None]
+    # By up to this share an earlier row is preferred to a later one that sticks out a little
+    # further.
+    favour = np.linspace(1.0, 1.0 - 1e-2, len(rows))[:, None]
     sticking_out = favour * without_span(basis, unit_rows(rows))
     # Longest first, so that of nearly dependent rows the best determined directions are kept.
     q, triangle, _ = qr(sticking_out.T, mode="economic", pivoting=True)

@@ -32,8 +32,6 @@ LENGTH = 1e4
 # One policy is better to show than another if it earns more by this share of max R − min R; less
 # may be rounding, and is a tie.
 UP = 1e-7
-# Lengths up to 1 that differ by less than this are even, and the first is taken.
-EVEN = 1e-2
 
 
 class Exposed(NamedTuple):
@@ -92,7 +90,8 @@ class Exposer:
             if spread < rank:
                 alike = axes[spread:].T @ axes[spread:]
                 lengths = np.linalg.norm(alike, axis=0)
-                longest = first_largest(lengths, EVEN)
+                # Lengths up to 1 that differ by less than this are even, and the first is taken.
+                longest = first_largest(lengths, 1e-2)
                 along = alike[longest] / lengths[longest]
 
     def _ends(self, along: Floats) -> Floats:

@@ -10,7 +10,6 @@ and how much better anything else could be is bounded by `upper_bound`.
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..demonstrations.demonstration import Demonstration
-from ..errors import require
+from ..errors import Status, require
 from ..guarantees.bounds import matching_room
 from ..guarantees.worst_case import worst_case
 from ..mdp.model import MDP
@@ -30,28 +29,18 @@ from ..views.worldview import Worldview, check_worldview
 from .exposed_policies import LENGTH, UP, Exposed, Exposer
 from .upper_bound import prove
 
-# A climb ends when its steps, relative to the length of θ, are shorter than this.
-LEAST = 1e-3
 # The first step, and what a step is multiplied by if it does not lead up: climbs are rough, and
 # those that got highest go on in patience. Found by measuring, as all of these.
 ROUGH, PATIENT = (0.5, 0.8), (0.6, 0.95)
-# In more directions than these AM has too many facets to bound them all.
-PROVABLE = 6
 
 
-class ShownStatus(enum.Enum):
+class ShownStatus(Status):
     """How the search for a demonstration ended; the text says what to do about it."""
 
     OPTIMAL = "no demonstration guarantees more, up to the tolerance"
     BLIND = "all demonstrations look alike to her: none is better; teach her a feature"
     OUT_OF_SOLVES = "others may guarantee more, if not more than upper; raise proof_solves"
     UNPROVED = "others may guarantee more, if not more than upper; raise starts to search further"
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +149,8 @@ def best_demonstration(
             exposer = Exposer(mdp, basis, w, span)
             places = [exposer.coordinates(reward) for reward in (view.matrix.T @ plain.theta, w)]
             found = _search(exposer, places, starts, rng)
-            stuck = stuck or len(basis) > PROVABLE
+            # In more directions than these AM has too many facets to bound them all.
+            stuck = stuck or len(basis) > 6
             if not stuck and proof_solves > 0:
                 proof = prove(exposer, found, upper / span, 0.5 * tolerance, proof_solves)
                 found, upper, stuck = proof.best, min(upper, proof.upper * span), proof.stuck
@@ -244,7 +234,8 @@ def _climb(
 ) -> Exposed:
     """Random steps that are taken if they lead up; then the next is longer, otherwise shorter."""
     rank = len(here.theta)
-    while step > LEAST:
+    # A climb ends when its steps, relative to the length of θ, are shorter than this.
+    while step > 1e-3:
         there = exposer.expose(here.theta + step / np.sqrt(rank) * rng.standard_normal(rank))
         if there.reward > here.reward + UP:
             here, step = there, min(2.0 * step, 1.0)

@@ -49,8 +49,6 @@ from .master import Master
 from .plans import Case, OwnPlans, Plans
 from .view_coordinates import ViewCoordinates
 
-SERIOUS = 0.1  # the share of the promised gain that makes a step
-BALLS = 50  # columns of the ball between two MDP solves, at most
 IDLE = 10  # steps in a row that promise nothing and bring nothing: rounding, time to stop
 
 
@@ -209,7 +207,8 @@ class Search:
                     return False
             # Where the parabola through both values, with the model's slope, has its top.
             top = 0.5 * self.t * promised / (promised - gain) if gain < promised else 10.0 * self.t
-            if gain >= SERIOUS * promised:
+            # This share of the promised gain makes a step.
+            if gain >= 0.1 * promised:
                 self.centre, self.at_centre, failures = theta, value, 0
                 if gain > 0.5 * promised:
                     self.t = min(top, 10.0 * self.t)
@@ -296,7 +295,8 @@ class Search:
         model = self.master.solve(centre, t, enough)
         if not self.case.sight.mismatch:
             return model
-        for _ in range(BALLS):
+        # So many columns of the ball between two MDP solves, at most.
+        for _ in range(50):
             theta = self.master.theta
             edge = self.case.sight.edge(theta)
             held = self.master.least(self.plans.blocks.count)
@@ -318,15 +318,11 @@ class Search:
             before = off
             t *= 4.0
             self.maximise(self.master.theta.copy(), t, 0.02 * self.asked)
-        self._mix(float(np.linalg.norm(self.master.residual)))
+        off = float(np.linalg.norm(self.master.residual))
+        if not off > limit and self.master.cost < self.upper:
+            self.upper = self.master.cost
+            self.plans.keep(self.master)
         return self.upper - self.lower <= 0.9 * self.asked
-
-    def _mix(self, off: float) -> None:
-        """Keep the master's mixture if it matches and is the worst so far."""
-        if off > SOLVED * self.case.sight.reach or self.master.cost >= self.upper:
-            return
-        self.upper = self.master.cost
-        self.plans.keep(self.master)
 
 
 def _checked_visits(mdp: MDP, policy: Policy, x: Floats) -> tuple[Floats, Floats]:

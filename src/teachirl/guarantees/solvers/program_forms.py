@@ -20,9 +20,6 @@ from ...mdp.model import MDP
 from ...precision import MATCHED, SOLVED
 from ...views.worldview import Worldview
 
-# HiGHS' interior point method may go on for ever; it ends in some tens of steps if it ends.
-MOST_STEPS = 300
-
 
 @dataclass(frozen=True, eq=False)
 class Answer:
@@ -202,7 +199,8 @@ def highs_solver(
         "primal_feasibility_tolerance": 1e-9,
         "dual_feasibility_tolerance": 1e-9,
         "small_matrix_value": 1e-12,
-        "ipm_iteration_limit": MOST_STEPS,
+        # HiGHS' interior point method may go on for ever; it ends in some tens of steps if it ends.
+        "ipm_iteration_limit": 300,
     }
     for name, value in options.items():
         solver.setOptionValue(name, value)

@@ -51,8 +51,6 @@ from ..bounds import (
 )
 from .program_forms import Answer, Problem, solve_cone, solve_linear
 
-_TINY = float(np.finfo(float).tiny)
-
 Form: TypeAlias = Literal["direct", "lifted", "cone"]
 FORMS: tuple[Form, ...] = ("direct", "lifted", "cone")
 
@@ -201,7 +199,8 @@ class _Findings:
 
 def _solve(problem: Problem, form: Form, x: Floats | None, tolerance: float) -> WorstCaseBounds:
     mdp, w = problem.mdp, problem.w
-    finest = max(FINEST * float(np.linalg.norm(w)) * mdp.largest_feature, _TINY)
+    least = float(np.finfo(float).tiny)
+    finest = max(FINEST * float(np.linalg.norm(w)) * mdp.largest_feature, least)
     span = optimal_policy(mdp, w, tolerance=1e-6).lower - worst_policy(mdp, w, tolerance=1e-6).upper
     asked = max(tolerance * span, finest / (1.0 - mdp.discount))
     found = _Findings(problem, x)

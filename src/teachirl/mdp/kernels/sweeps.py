@@ -19,7 +19,6 @@ from .layouts import (
 from .linear import CHAINS, Following, bicgstab, copy
 
 PAIRS_OF_SWEEPS = 3  # forward and backward, between two looks at the residual
-STALLED = 200  # rounds without progress after which rounding is to blame
 LANES = 32  # rewards swept together: enough vector operations to hide the latency of each
 
 
@@ -209,7 +208,7 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
             stalled = 0
         elif stuck:
             stalled += 1
-            if stalled == STALLED:
+            if stalled == 200:  # without progress for so long, rounding is to blame
                 break
         previous = spread
         if mixing:
