@@ -83,7 +83,6 @@ class Case:
             candidates=np.arange(self.candidates),
             features_left=min(10, self.candidates // 2),
             cost_left=math.inf,
-            mismatch=0.0,
         )
 
 

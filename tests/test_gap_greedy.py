@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -12,11 +13,14 @@ from hypothesis import strategies as st
 import teachirl as ti
 from situations import situation
 from teachirl.errors import InvalidInputError
-from teachirl.teachers.contenders import Contender, Points, Present
+from teachirl.guarantees.solvers.plans import Case
+from teachirl.guarantees.solvers.view_coordinates import ViewCoordinates
 from teachirl.teachers.gap_greedy import GapGreedy
 from teachirl.teachers.race import race
+from teachirl.teachers.race_search import Points, Present, settle, weigh
 from teachirl.teachers.tr_greedy import TRGreedy
 from teachirl.teaching.matching import Matching
+from teachirl.teaching.rounds import Rounds
 from teachirl.testing import mdps, policies, weights, worldviews
 from teachirl.testing.teacher import check_teacher
 
@@ -236,24 +240,26 @@ def test_contenders_share_the_pool_and_a_small_one_will_do(limit):
     mdp, view, w, features = grid(0, 0.0)
     policy = ti.optimal_policy(mdp, w).policy
     mu = ti.feature_expectations(mdp, policy)
-    present = Present(mdp, view, w, mu, policy, features, 1e-6)
+    case = Case(mdp, ViewCoordinates(mdp, view, 0.0), w, mu, policy)
+    present = Present(case, features, 1e-6)
     present.settle()
-    present.master.limit = max(limit, present.master.count)
+    master = present.search.master
+    master.limit = max(limit, master.count)
     exact = one_by_one(mdp, view, w, policy, features, method="bundle") - float(w @ mu)
     doubt = 2e-6 * span_of(mdp, w)
     useful = np.flatnonzero(present.pool.directions.any(axis=1))
     for candidate in useful:
-        weighed = Contender(present, int(candidate))
-        weighed.weigh()
+        weighed = present.contender(int(candidate))
+        weigh(weighed)
         assert weighed.solves == 0
         assert weighed.upper >= exact[candidate] - doubt
-        settled = Contender(present, int(candidate))
-        assert settled.settle(-math.inf)
+        settled = present.contender(int(candidate))
+        assert settle(settled, -math.inf)
         assert settled.upper <= weighed.upper
         assert settled.lower == pytest.approx(exact[candidate], abs=doubt)
         assert settled.upper == pytest.approx(exact[candidate], abs=doubt)
-    assert present.master.count <= present.master.limit
-    assert (present.points.least[useful] <= exact[useful] + doubt).all()
+    assert master.count <= master.limit
+    assert (present.pool.points.least[useful] <= exact[useful] + doubt).all()
 
 
 def test_mistakes_are_named():
@@ -560,3 +566,28 @@ def test_a_single_feature_that_beats_the_plan_by_gain_per_cost_is_taken():
 
 def test_the_contract():
     check_teacher(GapGreedy())
+
+
+@pytest.mark.parametrize("mismatch", [0.0, 0.05])
+def test_what_is_known_of_the_present_is_not_computed_again(mismatch):
+    mdp, view, w, features = grid(0, 0.0)
+    policy = ti.optimal_policy(mdp, w).policy
+    known = ti.worst_case(mdp, view, w, policy, mismatch)
+    fresh = race(mdp, view, w, policy, features, mismatch)
+    told = race(mdp, view, w, policy, features, mismatch, present=known)
+    assert (told.best, told.single, told.matchable) == (fresh.best, fresh.single, fresh.matchable)
+    assert told.present == pytest.approx(fresh.present, abs=2.0 * fresh.tie)
+    assert told.solves < fresh.solves
+
+
+def test_a_round_hands_its_worst_case_to_the_teacher():
+    mdp, view, w, features = grid(0, 0.0)
+    task = ti.Task(mdp, w, view, features)
+    rng = np.random.default_rng(0)
+    first, second = islice(Rounds(task, GapGreedy(), rng=rng, budget=1), 2)
+    assert first.worst_case is not None
+    assert second.situation.worst_case is first.worst_case
+    assert first.round.guaranteed == task.guaranteed_by(first.worst_case)
+    [_, blind] = Rounds(task, GapGreedy(), rng=rng, budget=1, certified=False)
+    assert blind.situation.worst_case is None
+    assert blind.round.taught == second.round.taught

@@ -15,9 +15,10 @@ from teachirl.learners.hull import Hull
 from teachirl.learners.learner import Assignment
 from teachirl.learners.max_margin import MaxMargin
 from teachirl.learners.min_norm_point import MinNormPoint
-from teachirl.learners.nearness import best_share, concluded, distance, needed
+from teachirl.learners.nearness import concluded, distance
 from teachirl.learners.projection import Projection
 from teachirl.mdp.kernels.chains import without_flow
+from teachirl.mdp.kernels.projection import best_share, needed
 from teachirl.mdp.occupancy import inflow_of, policy_transitions, state_occupancy
 from teachirl.testing import check_learner, mdps, policies
 
@@ -205,7 +206,7 @@ def plain_projection(seen, target, steps):
         if history[-1] <= 1e-12 * assignment.scale:
             break
         w = (target - mu) / np.linalg.norm(target - mu)
-        tolerance = needed(history[-1], assignment)
+        tolerance = needed(history[-1], assignment.scale)
         policy = ti.optimal_policy(seen, w, tolerance=tolerance).policy
         along = ti.feature_expectations(seen, policy) - mu
         alpha = np.clip(along @ (target - mu) / (along @ along), 0, 1)

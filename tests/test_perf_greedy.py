@@ -10,7 +10,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import teachirl as ti
-from teachirl.arrays import frozen
 from teachirl.errors import InvalidInputError
 from teachirl.learners import (
     Adversarial,
@@ -21,8 +20,7 @@ from teachirl.learners import (
     Projection,
 )
 from teachirl.learners.learner import Assignment
-from teachirl.learners.nearness import IDLE
-from teachirl.mdp.kernels.simulation import rehearse
+from teachirl.learners.projection import Pursuit
 from teachirl.teachers import Situation
 from teachirl.teachers.perf_greedy import PerfGreedy
 from teachirl.teaching.teach import teach
@@ -176,34 +174,34 @@ def test_the_compiled_loop_takes_her_very_steps(seed, learner, off, end):
     learned = learner.learn(seen, target, start)
     assert learned.status.name in end
     even = Assignment(seen, target, start).even()
-    mu, x = even.first.copy(), ti.occupancy(seen, start)
-    v, choice = np.zeros(seen.n_states), np.empty(seen.n_states, np.uint8)
-    gap, hoped, idle, misses, ended = even.miss(mu), 0.0, 0, [learned.history[0]], False
-    while not ended and len(misses) <= learner.max_steps:
-        v, gap, hoped, idle, miss, ended = rehearse(
-            seen.dynamics.layout,
-            frozen(np.ascontiguousarray(even.seen.features)),
-            seen.start,
-            even.target,
-            seen.discount,
-            even.scale,
-            learner.tolerance,
-            IDLE,
-            1,
-            v,
-            choice,
-            mu,
-            x,
-            seen.dynamics.offsets,
-            float(gap),
-            hoped,
-            idle,
-        )
-        assert miss == even.miss(mu)
-        misses.append(even.mismatch(even.target - mu))
+    goal = learner.tolerance * even.scale
+    x = ti.occupancy(seen, start)
+    pursuit = Pursuit(even.seen, even.target, even.units, goal, even.first, x)
+    misses = [learned.history[0]]
+    while not pursuit.standing.ended and len(misses) <= learner.max_steps:
+        [miss] = pursuit.run(1)
+        assert pursuit.standing.miss == even.miss(pursuit.mixture.mu)
+        misses.append(miss)
     np.testing.assert_array_equal(misses, learned.history)
     expected = learned.policy.probabilities
-    np.testing.assert_array_equal(ti.policy_from_occupancy(seen, x).probabilities, expected)
+    found = ti.policy_from_occupancy(seen, pursuit.mixture.x).probabilities
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_compiled_steps_are_those_of_any_world(seed):
+    task = grid_task(seed)
+    seen, start = task.worldview.observe(task.mdp), ti.Policy.uniform(task.mdp)
+    target = task.worldview.matrix @ task.demonstration.expectations
+    even = Assignment(seen, target, start).even()
+    x, goal = ti.occupancy(seen, start), 1e-2 * even.scale
+    fast, slow = (
+        Pursuit(even.seen, even.target, even.units, goal, even.first, x) for _ in range(2)
+    )
+    assert fast.compiled is not None
+    slow.compiled = None
+    np.testing.assert_allclose(fast.run(5), slow.run(5), rtol=1e-6)
+    np.testing.assert_allclose(fast.mixture.x, slow.mixture.x, atol=1e-6)
 
 
 def test_ties_go_to_the_first():
@@ -258,7 +256,7 @@ def test_a_loop_in_pieces_is_the_same_loop(monkeypatch):
     situation = situation_of(grid_task(1), policy=None)
     learner = Projection(1e-5, 95)
     whole = PerfGreedy(learner).choose(situation, np.random.default_rng(0))
-    monkeypatch.setattr("teachirl.teachers.perf_greedy.WORK", 10 * situation.task.mdp.n_states)
+    monkeypatch.setattr("teachirl.learners.projection.WORK", 10 * situation.task.mdp.n_states)
     pieces = PerfGreedy(learner).choose(situation, np.random.default_rng(0))
     np.testing.assert_array_equal(whole.scores, pieces.scores)
 

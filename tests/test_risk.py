@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from scipy.linalg import null_space
 
 from teachirl import InvalidInputError, Policy, feature_expectations, worlds
+from teachirl.precision import DEPENDENT
+from teachirl.precision import RISK_TIE as TIE
 from teachirl.testing import mdps, policies, weights, worldviews
 from teachirl.views import potential_shaping as indistinct_module
 from teachirl.views.potential_shaping import Indistinct, indistinct_directions
-from teachirl.views.scorer import SHARED_FROM, TIE
+from teachirl.views.scorer import SHARED_FROM
 from teachirl.views.teaching_risk import (
     RiskScorer,
     blind_spot,
@@ -25,7 +27,7 @@ from teachirl.views.teaching_risk import (
     risk_after,
     teaching_risk,
 )
-from teachirl.views.worldview import DEPENDENT, Worldview, unit_rows
+from teachirl.views.worldview import Worldview, unit_rows
 
 CHAIN_WEIGHTS = np.array([-1, -0.5, 0, 0.5, 1])
 

@@ -620,7 +620,7 @@ def test_a_directory_that_says_it_is_long(tmp_path: Path) -> None:
 
 SCRIPT = """
 import resource, sys
-import teachirl as ti, teachirl.mdp.npz_files
+import teachirl as ti, teachirl.mdp.model
 with open("/proc/self/statm") as file:
     pages = int(file.read().split()[0])
 limit = pages * resource.getpagesize() + (64 << 20)

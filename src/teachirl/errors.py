@@ -1,4 +1,6 @@
-"""What can go wrong on the user's side, in one hierarchy."""
+"""What can go wrong on the user's side, in one hierarchy; and how a computation can end."""
+
+import enum
 
 
 class TeachirlError(Exception):
@@ -62,3 +64,13 @@ def require(condition: bool, message: str) -> None:
     """Refuse a user's input with `message` unless `condition` holds."""
     if not condition:
         raise InvalidInputError(message)
+
+
+class Status(enum.Enum):
+    """How a computation ended; the text says what to do about it."""
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return str(self.value)

@@ -27,6 +27,32 @@ RESIDUAL = 16.0 * EPS
 FINEST = 1e-10
 # What differs by less than this share of what there is differs by rounding, to a reader.
 INVISIBLE = 1e-9
+# Guarantees are rounded down by about this, so that 1 itself is never reached.
+ROUNDED = 1e-9
+# Who misses by this share of what can be seen of a policy matches: the rest is the rounding of
+# feature expectations that were computed twice, in different ways.
+MATCHED = 1e-9
+# To this share linear systems, occupancies, mixtures and sums are computed; what is smaller is what
+# cancellation, or the end of an iteration, has left.
+SOLVED = 1e-12
+# Rewards that differ by a smaller share of the largest are the same: each is one sum of products.
+SAME_REWARD = 1e-13
+# What is computed from squares, such as an eigenvalue of a Gram matrix or a squared sine, has half
+# of the digits: less than this share of the largest is 0.
+SQUARED = 1e-8
+# A vector is dependent on others, or null, if at most this share of it sticks out of their span.
+# Rounding leaves a few eps of a truly dependent one, so this leaves room for rows that were
+# themselves computed; and of what sticks out further, at least the first six digits are right.
+DEPENDENT = 1e-10
+# A teaching risk this small is rounding: the weights are a combination of the learner's rows.
+NO_RISK = 64 * EPS
+# Features tie if the risks after them differ by this share of the risk before. Rounding moves a
+# risk by less, unless a candidate is nearly dependent; the paper's SVD by about 1e-15.
+RISK_TIE = 1e-10
+# Sets of features tie if what they gain, a difference of squared risks, differs by this share.
+GAIN_TIE = 1e-11
+# What a search has found that ends at a tolerance of its own ties with what differs by this share.
+SEARCH_TIE = 1e-6
 
 
 def sum_error(terms: int, size: float) -> float:

@@ -44,7 +44,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -54,12 +54,10 @@ from ..errors import require
 from ..mdp.model import MDP
 from ..mdp.occupancy import feature_expectations
 from ..mdp.policy import Policy, check_policy
-from ..precision import EPS
+from ..precision import EPS, MATCHED
 from .sampling import sample_trajectories
 from .trajectories import Trajectories, check_trajectories
 
-# The expectations of an exact demonstration are its policy's, up to this share of their reach.
-SAME = 1e-9
 # Distances between all rows are computed for at most this many distinct rows and entries.
 PAIRWISE_ROWS, PAIRWISE_ENTRIES = 2_000, 1 << 20
 CHUNK_ENTRIES = 1 << 22
@@ -240,8 +238,17 @@ class Demonstration:
         return self.bias + self.radius
 
 
-def as_demonstration(mdp: MDP, demonstration: Demonstration | Policy) -> Demonstration:
-    """A demonstration as it is, or the exact one of a policy: where one is asked for, both will do.
+@runtime_checkable
+class Shows(Protocol):
+    """What has a demonstration, such as the answer of `best_demonstration`."""
+
+    @property
+    def demonstration(self) -> Demonstration: ...
+
+
+def as_demonstration(mdp: MDP, demonstration: Demonstration | Policy | Shows) -> Demonstration:
+    """`demonstration` itself, the exact one of a policy, or what shows one has: where a
+    demonstration is asked for, all will do.
 
     Parameters
     ----------
@@ -261,8 +268,8 @@ def as_demonstration(mdp: MDP, demonstration: Demonstration | Policy) -> Demonst
     """
     if isinstance(demonstration, Policy):
         return Demonstration.of_policy(mdp, demonstration)
-    inside = getattr(demonstration, "demonstration", None)  # what `best_demonstration` returns
-    demonstration = inside if isinstance(inside, Demonstration) else demonstration
+    if isinstance(demonstration, Shows):
+        demonstration = demonstration.demonstration
     require(
         isinstance(demonstration, Demonstration),
         f"demonstration must be a Demonstration or a Policy (of a plan, its .policy), got "
@@ -277,7 +284,7 @@ def as_demonstration(mdp: MDP, demonstration: Demonstration | Policy) -> Demonst
         here = feature_expectations(mdp, demonstration.policy)
         off = float(np.linalg.norm(here - demonstration.expectations))
         require(
-            off <= SAME * mdp.largest_feature / (1.0 - mdp.discount),
+            off <= MATCHED * mdp.largest_feature / (1.0 - mdp.discount),
             f"demonstration must be of this MDP: here its policy's feature expectations are "
             f"{off:.3g} from it; were the features, the discount or the dynamics others?",
         )

@@ -30,7 +30,6 @@ expert is optimal, or nearly so, but so are many others, and the spread says too
 
 from __future__ import annotations
 
-import enum
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,20 +39,17 @@ import scipy.sparse as sp
 from scipy.optimize import OptimizeResult, minimize
 
 from ..arrays import Floats, frozen
-from ..errors import require
+from ..errors import Status, require
 from ..mdp.model import MDP, check_is_mdp
 from ..mdp.policy import Policy
 from ..mdp.soft_planning import SoftModel, SoftPoint
+from ..precision import SOLVED
 from ..views.potential_shaping import indistinct_directions
 from .demonstration import Demonstration
 from .trajectories import Trajectories, check_trajectories
 
-HALVINGS = 30
-NOTHING = 1e-12
-PRIORS = 20  # times that the strength of the prior is estimated anew
 
-
-class InferStatus(enum.Enum):
+class InferStatus(Status):
     """How an inference ended; the text says what to do about it.
 
     Examples
@@ -67,12 +63,6 @@ class InferStatus(enum.Enum):
     OUT_OF_STEPS = "stopped early; raise max_steps"
     ROUNDING = "rounding leaves nothing to gain; ask for a larger tolerance"
     UNIDENTIFIED = "the features tell no policies apart: no episodes would say anything"
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +265,8 @@ class _Fit:
             point = self.model.at(np.zeros(self.mdp.n_features))
             return self.report(np.empty(0), point, np.empty((0, 0)), InferStatus.UNIDENTIFIED)
         z = np.zeros(self.B.shape[1])
-        for _ in range(PRIORS):
+        # So often, at most, the strength of the prior is estimated anew.
+        for _ in range(20):
             z = self.quasi_newton(z, max_steps)
             z, point, J, root, status = self.scoring(z, tolerance, max_steps)
             known = len(z) - self.kappa * float(np.trace(np.linalg.inv(J)))
@@ -298,7 +289,7 @@ class _Fit:
                 return z, point, J, root, InferStatus.CONVERGED
             if self.taken >= max_steps:
                 return z, point, J, root, InferStatus.OUT_OF_STEPS
-            for _ in range(HALVINGS):
+            for _ in range(30):
                 trial = self.model.at(self.B @ (z + step), point.values)
                 if self.loss(z + step, trial)[0] < value:
                     break
@@ -359,7 +350,7 @@ class _Fit:
         scale = float(np.linalg.norm(theta))
         spread = never.project((self.B @ root).T).T if len(z) else np.empty((len(theta), 0))
         # A θ that is nothing beside its own error is rounding, and has no direction.
-        if scale <= NOTHING * float(np.linalg.norm(spread)):
+        if scale <= SOLVED * float(np.linalg.norm(spread)):
             theta, scale = np.zeros_like(theta), 0.0
         return InferredWeights(
             weights=frozen(theta / (scale or 1.0)),

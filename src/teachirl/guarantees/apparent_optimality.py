@@ -27,7 +27,6 @@ then good, the lower one is not, and may be 0.
 
 from __future__ import annotations
 
-import enum
 import heapq
 import itertools
 import math
@@ -40,7 +39,7 @@ from scipy.optimize import linprog
 
 from ..arrays import Floats, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
-from ..errors import require
+from ..errors import Status, require
 from ..mdp.model import MDP, check_is_mdp
 from ..mdp.occupancy import expectation_error, feature_expectations
 from ..mdp.planning import Plan, optimal_policy, worst_policy
@@ -56,18 +55,12 @@ from .solvers.bundle import worst_case_by_bundle
 CLOSE = 1e-2
 
 
-class LookStatus(enum.Enum):
+class LookStatus(Status):
     """How the search ended; the text says what to do about it."""
 
     CLOSE = "the bounds are as close as asked"
     OUT_OF_SOLVES = "stopped early with valid bounds; raise max_solves"
     VACUOUS = "no reward that the learner can express tells policies apart; teach a feature"
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(frozen=True, eq=False)

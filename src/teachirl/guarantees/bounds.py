@@ -9,7 +9,6 @@ The minimum is planned with certified bounds, and all rounding is subtracted.
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,40 +17,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats, frozen
-from ..errors import require
+from ..errors import Status, require
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.planning import optimal_policy
 from ..mdp.policy import Policy
-from ..precision import EPS, down, length_at_most, sum_error, up
+from ..precision import EPS, MATCHED, down, length_at_most, sum_error, up
 from ..views.worldview import Worldview, check_worldview
 
-# A witness matches if what it misses is within this share of what the learner can see of a policy.
-MATCHED = 1e-9
 # A product of three sizes, and its square, must neither vanish nor overflow.
 SMALLEST, LARGEST = 1e-45, 1e45
 
 
-class WorstCaseStatus(enum.Enum):
+class WorstCaseStatus(Status):
     """How the search for the worst case ended; the text says what to do about it.
 
     Examples
     --------
     >>> import teachirl as ti
     >>> [status.name for status in ti.WorstCaseStatus]
-    ['OPTIMAL', 'INFEASIBLE', 'INACCURATE', 'OUT_OF_BUDGET', 'INTERRUPTED']
+    ['OPTIMAL', 'INFEASIBLE', 'INACCURATE', 'OUT_OF_BUDGET']
     """
 
     OPTIMAL = "the bounds are as close as asked"
     INFEASIBLE = "no policy matches the demonstration this closely; raise mismatch"
     INACCURATE = "the bounds hold but are further apart than asked; try another method"
     OUT_OF_BUDGET = "stopped early with valid bounds; allow more solves, or more seconds"
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 class Terms(Mapping[str, float]):

@@ -48,9 +48,6 @@ from .bounds import (
 from .theorem_2 import LooksOptimal, looks_optimal
 from .worst_case import METHODS, Diameter, Method, diameter, worst_case
 
-# MDP solves for the best look, which is no bound on what a learner earns.
-LOOKS = 50
-
 
 @dataclass(frozen=True, eq=False)
 class Bound:
@@ -197,12 +194,7 @@ def certify(
     """
     shown = as_demonstration(mdp, demonstration)
     w, _ = checked_case(mdp, view, weights, shown.expectations, mismatch)
-    require(bool(w.any()), "weights must not be all zero: every policy then earns the same")
-    require(method in METHODS, f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    require(
-        target is None or 0.0 <= target <= 1.0,
-        f"target must be a relative performance from 0 to 1, got {target!r}",
-    )
+    _check_asked(w, method, target)
     case = _Case(mdp, view, w, shown, float(mismatch))
     theorem_1 = exact = theorem_2 = look = worst = None
     width = _width(case, view, w)
@@ -211,20 +203,13 @@ def certify(
         around = diameter(mdp) if size is None else size
         width, theorem_1 = _both(case, width, around, never)
     if not case.proves(target, width) or not case.surely_matched:
-        worst = worst_case(
-            mdp,
-            view,
-            w,
-            shown,
-            mismatch,
-            method=method,
-            tolerance=tolerance,
-            max_seconds=max_seconds,
-        )
+        limits = {"tolerance": tolerance, "max_seconds": max_seconds}
+        worst = worst_case(mdp, view, w, shown, mismatch, method=method, **limits)
         exact = _exact(case, worst, width)
     if theorem_1 is not None and not case.proves(target, exact or width):
         theorem_2 = looks_optimal(mdp, view, w, shown, around.upper)
-        look = best_look(mdp, view, shown, max_solves=LOOKS, indistinct=never)
+        # MDP solves for the best look, which is no bound on what she earns.
+        look = best_look(mdp, view, shown, max_solves=50, indistinct=never)
     bounds = [bound for bound in (width, theorem_1, exact) if bound is not None]
     if worst is not None and worst.status is WorstCaseStatus.INFEASIBLE:
         bounds = []
@@ -241,6 +226,15 @@ def certify(
         against_expert=min([up(case.expert_most - least), *(bound.gap for bound in bounds)]),
         mismatch=case.epsilon,
         confidence=shown.confidence,
+    )
+
+
+def _check_asked(w: Floats, method: str, target: float | None) -> None:
+    require(bool(w.any()), "weights must not be all zero: every policy then earns the same")
+    require(method in METHODS, f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    require(
+        target is None or 0.0 <= target <= 1.0,
+        f"target must be a relative performance from 0 to 1, got {target!r}",
     )
 
 

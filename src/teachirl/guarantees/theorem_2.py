@@ -19,14 +19,11 @@ from ..demonstrations.demonstration import Demonstration
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.planning import optimal_policy, worst_policy
-from ..precision import ROUNDED_UP, length_at_most, sum_error, up
+from ..precision import ROUNDED_UP, SAME_REWARD, length_at_most, sum_error, up
 from ..views.teaching_risk import teaching_risk
 from ..views.worldview import Worldview
 from .apparent_optimality import share_of
 from .bounds import Terms, combination_error
-
-# A reward of which less than this share is seen is hidden: what is seen is rounding.
-HIDDEN = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +74,7 @@ def looks_optimal(
     visible = float(np.linalg.norm(view.basis @ w)) / float(np.linalg.norm(w))
     terms = Terms(risk=risk, visible=visible, diameter=diameter, norm=view.norm)
     assumes = "the bound: that the demonstrated policy is optimal; the rest: nothing"
-    if visible <= HIDDEN:
+    if visible <= SAME_REWARD:
         sentence = "The learner sees nothing of the reward, and can express none that resembles it."
         zeros = frozen(np.zeros(view.n_rows))
         return LooksOptimal(zeros, math.inf, math.inf, 1.0, terms, assumes, sentence)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats
 from ..demonstrations.demonstration import Demonstration, as_demonstration, feature_diameter
 from ..errors import require
-from ..mdp.kernels import Table, rounding_of
+from ..mdp.kernels import rounding_of
 from ..mdp.model import MDP, check_is_mdp
 from ..mdp.occupancy import expectation_errors, feature_expectations, occupancy
 from ..mdp.planning import optimal_policies, optimal_policy
@@ -43,8 +43,6 @@ METHODS: tuple[Method, ...] = ("auto", "bundle", *FORMS)
 
 # Up to this many states a cone program takes seconds at most.
 SMALL = 1000
-# Beyond this many numbers the boxes around M are not computed: 2k MDP solves each.
-BOX_LIMIT = 10_000_000
 
 
 def worst_case(
@@ -88,9 +86,8 @@ def worst_case(
     >>> worst.witness.actions  # left, left, and for ever between the first two cells
     array([1, 0, 0, 0, 0])
     """
-    shown = as_demonstration(mdp, demonstration)
-    limits = _Limits(method, tolerance, max_seconds)
-    return _extreme(mdp, view, weights, shown, mismatch, limits, maximise=False)
+    limits = {"tolerance": tolerance, "max_seconds": max_seconds, "maximise": False}
+    return _extreme(mdp, view, weights, demonstration, mismatch, method, limits)
 
 
 def best_case(
@@ -127,28 +124,20 @@ def best_case(
     >>> print(f"{ti.best_case(mdp, view, weights, worst).upper:.4f}")
     12.4086
     """
-    shown = as_demonstration(mdp, demonstration)
-    limits = _Limits(method, tolerance, max_seconds)
-    return _extreme(mdp, view, weights, shown, mismatch, limits, maximise=True)
-
-
-class _Limits(NamedTuple):
-    method: Method
-    tolerance: float
-    max_seconds: float
+    limits = {"tolerance": tolerance, "max_seconds": max_seconds, "maximise": True}
+    return _extreme(mdp, view, weights, demonstration, mismatch, method, limits)
 
 
 def _extreme(
     mdp: MDP,
     view: Worldview,
     weights: ArrayLike,
-    shown: Demonstration,
+    demonstration: Demonstration | Policy,
     mismatch: float,
-    limits: _Limits,
-    *,
-    maximise: bool,
+    method: Method,
+    limits: dict[str, Any],
 ) -> WorstCaseBounds:
-    method, tolerance, max_seconds = limits
+    shown = as_demonstration(mdp, demonstration)
     require(method in METHODS, f"method must be one of {', '.join(METHODS)}, got {method!r}")
     require(
         not mismatch or method not in ("direct", "lifted"),
@@ -161,18 +150,10 @@ def _extreme(
     found: WorstCaseBounds | None = None
     if chosen == "bundle":
         found = worst_case_by_bundle(
-            mdp,
-            view,
-            weights,
-            shown.expectations,
-            mismatch,
-            policy=policy,
-            maximise=maximise,
-            tolerance=tolerance,
-            max_seconds=max_seconds,
+            mdp, view, weights, shown.expectations, mismatch, policy=policy, **limits
         )
         stuck = found.status is WorstCaseStatus.INACCURATE or (
-            found.status is WorstCaseStatus.OUT_OF_BUDGET and max_seconds == math.inf
+            found.status is WorstCaseStatus.OUT_OF_BUDGET and limits["max_seconds"] == math.inf
         )
         if method != "auto" or not stuck or mdp.n_states > SMALL:
             return found
@@ -185,9 +166,7 @@ def _extreme(
         mismatch,
         form=chosen,
         occupancy=None if policy is None else occupancy(mdp, policy),
-        maximise=maximise,
-        tolerance=tolerance,
-        max_seconds=max_seconds,
+        **limits,
     )
     settled = other.status in (WorstCaseStatus.OPTIMAL, WorstCaseStatus.INFEASIBLE)
     return other if found is None or settled else found
@@ -198,8 +177,7 @@ def _fastest(mdp: MDP, view: Worldview) -> Literal["bundle", "cone"]:
 
     The bundle's factorisations and its master problem then cost most. Found by measuring.
     """
-    layout = mdp.dynamics.layout
-    sure = isinstance(layout, Table) and layout.own == 1.0
+    sure = mdp.dynamics.deterministic
     many = 60 if mdp.discount < 0.95 else 30
     return "cone" if not sure and mdp.n_states <= SMALL and view.rank >= many else "bundle"
 
@@ -258,7 +236,8 @@ def diameter(mdp: MDP, *, starts: int = 8) -> Diameter:
     upper = first * feature_diameter(mdp) / (1.0 - gamma) * ROUNDED_UP
     # Rows sum to 1 up to rounding, and so policies may differ in how long they live.
     upper += 2.0 * rounding_of(mdp.dynamics.layout) * mdp.largest_feature / (1.0 - gamma) ** 2
-    boxes = k * mdp.n_states <= BOX_LIMIT
+    # Beyond this many numbers the boxes around M are not computed: 2k MDP solves each.
+    boxes = k * mdp.n_states <= 10_000_000
     axes = np.eye(k)
     order = np.arange(0, k, max(1, k // starts))
     if boxes:

@@ -20,14 +20,12 @@ from ..arrays import Floats, Ints
 from ..guarantees.solvers.blocks import Blocks
 from ..guarantees.solvers.master import Master
 from ..mdp import kernels
+from ..mdp.kernels.projection import brings_nothing, needed
 from ..mdp.occupancy import feature_expectations, policy_from_occupancy
 from ..mdp.planning import optimal_policy
 from ..mdp.policy import Policy
 from .learner import Assignment, Learned, LearnStatus
-from .nearness import IDLE, brings_nothing, concluded, distance, needed, proved, rounding
-
-# The share of what is left to gain up to which the hull's nearest point is sought: it grows anyway.
-ENOUGH = 0.01
+from .nearness import IDLE, concluded, distance, proved, rounding
 
 
 class Hull:
@@ -103,7 +101,7 @@ def approach(
         past = memory * past + q
         if memory and not least and not idle and float(past @ q) > 0.0:
             q = _unit(_unit(past) + q)
-        plan = optimal_policy(seen, q, tolerance=needed(gap, assignment), guess=guess)
+        plan = optimal_policy(seen, q, tolerance=needed(gap, assignment.scale), guess=guess)
         guess, before = plan.values, gap
         bound = distance(target, q, plan.upper)
         if bound > least:
@@ -113,10 +111,12 @@ def approach(
             status = LearnStatus.NEAREST if least else LearnStatus.ROUNDING
         else:
             hull.add(plan.policy)
-            r = hull.nearest(ENOUGH * (miss / hull.unit) * (gap / hull.unit))
+            # The share of what is left to gain up to which the hull's nearest point is sought: it
+            # grows anyway.
+            r = hull.nearest(0.01 * (miss / hull.unit) * (gap / hull.unit))
             miss = hull.unit * float(kernels.length(r))
             gap = miss - least
-            idle = idle + 1 if brings_nothing(before, gap, assignment) else 0
+            idle = idle + 1 if brings_nothing(before, gap, assignment.scale) else 0
             if miss <= goal:
                 status = LearnStatus.MATCHED
             elif idle == IDLE:

@@ -38,17 +38,11 @@ from ..mdp.model import MDP, check_is_mdp
 from ..mdp.occupancy import feature_expectations
 from ..mdp.planning import optimal_policy
 from ..mdp.policy import Policy
+from ..precision import MATCHED, SAME_REWARD, SOLVED
 from ..views.worldview import Worldview
 from .learner import Assignment, Learned, Learner, LearnStatus
 from .min_norm_point import MinNormPoint
 from .nearness import distance
-
-# Who misses the target by this share of max‖Aφ‖/(1 − γ) matches it: the rest is rounding.
-MATCHED = 1e-9
-# The same of a start, which is then taken for what was demonstrated, and of what is nearest.
-EXACT = 1e-12
-# Rewards that differ by a smaller share of the largest are all the same.
-SAME = 1e-13
 
 _STATUS = {
     WorstCaseStatus.INACCURATE: LearnStatus.ROUNDING,
@@ -167,7 +161,7 @@ class _Told:
         at_start = Demonstration.of_policy(world, task.start)
         earned = at_start.expectations[-1]  # no matter what, but of the size that it should have
         shown = Demonstration(np.append(task.target, earned))
-        if task.miss(task.first) <= EXACT * task.scale:
+        if task.miss(task.first) <= SOLVED * task.scale:
             shown = at_start
         units = task.units if self.mismatch else np.ones_like(task.units)
         found = self._extreme(world, units, shown, self.mismatch)
@@ -175,7 +169,7 @@ class _Told:
         given = task.given if self.mismatch else task
         room = self.mismatch + MATCHED * given.scale
         if found.status is WorstCaseStatus.INFEASIBLE or found.matched > room:
-            near = MinNormPoint(tolerance=EXACT).learn(seen, target, task.start)
+            near = MinNormPoint(tolerance=SOLVED).learn(seen, target, task.start)
             shown, units = Demonstration.of_policy(world, near.policy), np.ones_like(task.units)
             found = self._extreme(world, units, shown, 0.0)
             nearest, solves = near.nearest, solves + near.solves + found.solves
@@ -207,7 +201,7 @@ class _Told:
         )
         r, phi = self.rewards, cast(Any, seen.features)
         middle, unit = 0.5 * (r.max() + r.min()), 0.5 * float(r.max() - r.min())
-        if unit <= SAME * float(np.abs(r).max()):
+        if unit <= SAME_REWARD * float(np.abs(r).max()):
             middle, unit = r, 1.0
         last = ((r - middle) / unit)[:, None]
         if seen.features_per_pair and len(r) != seen.n_pairs:

@@ -15,7 +15,6 @@ the features as given.
 from __future__ import annotations
 
 import copy
-import enum
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,18 +25,14 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats, as_floats, check_finite, frozen
-from ..errors import require
+from ..errors import Status, require
 from ..mdp import kernels
 from ..mdp.model import MDP, check_is_mdp
 from ..mdp.occupancy import feature_expectations
 from ..mdp.policy import Policy, check_policy
 
-# The least unit of a feature, as a share of its size: what policies do of it is known to 1e-12 of
-# that, so that the finest tolerance is still above rounding.
-LEAST_UNIT = 1e-3
 
-
-class LearnStatus(enum.Enum):
+class LearnStatus(Status):
     """How learning ended; the text says what to do about it.
 
     Examples
@@ -52,12 +47,6 @@ class LearnStatus(enum.Enum):
     SETTLED = "as good as possible by a measure of the learner's own, and so not a match"
     OUT_OF_STEPS = "stopped early; allow more steps, or ask for a larger tolerance"
     ROUNDING = "rounding leaves nothing to gain; ask for a larger tolerance"
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +308,9 @@ def even_units(seen: MDP, target: Floats) -> Floats:
     least, most = phi.min(axis=0), phi.max(axis=0)
     if not isinstance(phi, np.ndarray):
         least, most = least.toarray().ravel(), most.toarray().ravel()
-    units = np.maximum(most - least, LEAST_UNIT * np.maximum(np.abs(least), np.abs(most)))
+    # The least unit of a feature, as a share of its size: what policies do of it is known to 1e-12
+    # of that, so that the finest tolerance is still above rounding.
+    units = np.maximum(most - least, 1e-3 * np.maximum(np.abs(least), np.abs(most)))
     asked = (1.0 - seen.discount) * float(kernels.length(target[units == 0.0]))
     return np.where(units > 0.0, units, asked or 1.0)
 

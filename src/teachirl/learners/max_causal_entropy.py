@@ -38,18 +38,13 @@ from ..errors import require
 from ..mdp.model import MDP
 from ..mdp.planning import optimal_policy
 from ..mdp.policy import Policy
-from ..mdp.soft_planning import UNSEEN, SoftModel, SoftPoint, check_temperature
-from ..precision import EPS
+from ..mdp.soft_planning import SoftModel, SoftPoint, check_temperature
+from ..precision import EPS, SQUARED
 from .learner import Assignment, Learned, LearnStatus, check_limits
 from .nearness import concluded, distance, proved
 
-HALVINGS = 20  # of a step of Newton's, before rounding is taken to be in the way
 # Out of reach, ρ falls by a factor whenever ‖∇D‖ is this share of what is left to prove.
 FALL, NEAR = 5.0, 0.1
-DOUBT = 1e-10  # relative; what a target may be off by because it was computed
-# L-BFGS compares values of D. Where they differ by rounding alone, Newton's steps go on.
-NOISE = 128.0 * EPS
-MEMORY = 20  # pairs of steps and gradients that L-BFGS keeps
 
 
 @dataclass(frozen=True)
@@ -232,7 +227,8 @@ class _Search:
         self.now = iterate
         self.history.append(self.task.mismatch(iterate.gap))
         # D is at least the entropy of whoever matches: negative, it says that nobody does.
-        sizes = DOUBT * (np.abs(self.task.target) + self.model.largest)
+        # What a target may be off by, relatively, because it was computed.
+        sizes = 1e-10 * (np.abs(self.task.target) + self.model.largest)
         doubt = iterate.point.error + float(np.abs(iterate.theta) @ sizes)
         self.outside = self.outside or (self.rho == 0.0 and iterate.dual < -doubt)
 
@@ -272,8 +268,11 @@ class _Search:
             options={
                 "maxiter": self.max_steps,
                 "maxfun": 20 * self.max_steps,
-                "maxcor": MEMORY,
-                "ftol": NOISE,
+                # Pairs of steps and gradients that L-BFGS keeps.
+                "maxcor": 20,
+                # L-BFGS compares values of D. Where they differ by rounding alone, Newton's steps
+                # go on.
+                "ftol": 128.0 * EPS,
                 "gtol": 0.0,
             },
         )
@@ -298,9 +297,10 @@ class _Search:
             if rho > 0.0:
                 step = -(W.T @ (along / (sizes**2 + rho))) - (slope - W.T @ along) / rho
             else:
-                kept = sizes > UNSEEN * sizes[0]
+                kept = sizes > SQUARED * sizes[0]
                 step = -(W[kept].T @ (along[kept] / sizes[kept] ** 2))
-            for share in 0.5 ** np.arange(HALVINGS):
+            # Halvings of a step of Newton's, before rounding is taken to be in the way.
+            for share in 0.5 ** np.arange(20):
                 trial = self.at(now.theta + share * step, now.point.values)
                 # D is convex, and its gradient falls along Newton's step; D itself would let
                 # steps pass that lead far off, to where all is flat.

@@ -19,8 +19,6 @@ from ..mdp.policy import Policy
 from .hull import approach
 from .learner import Assignment, Learned, check_limits
 
-MEMORY = 0.9  # of earlier directions; found by measuring
-
 
 @dataclass(frozen=True)
 class MinNormPoint:
@@ -70,5 +68,5 @@ class MinNormPoint:
             self.max_steps,
             blocks=block_count(seen, seen.n_features),
             with_start=start is not None and cheap,
-            memory=MEMORY,
+            memory=0.9,  # of earlier directions; found by measuring
         )

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arrays import Floats, frozen
 from ..mdp import kernels
+from ..mdp.kernels.projection import best_share
 from ..mdp.occupancy import expectation_error, feature_expectations, mixture
 from ..precision import EPS, sum_error
 from .learner import Assignment, Learned, LearnStatus
@@ -60,26 +61,6 @@ def rounding(target: Floats) -> float:
     return 8.0 * (len(target) + 8) * EPS * float(kernels.length(target))
 
 
-def needed(gap: float, assignment: Assignment) -> float:
-    """How exactly to plan, as a fraction of the returns' range, for a gap that is to be closed."""
-    share = gap / assignment.scale if assignment.scale else 1.0
-    return min(max(0.05 * share, 1e-13), 1e-3)
-
-
-def brings_nothing(before: float, gap: float, assignment: Assignment) -> bool:
-    """Whether the gap between the mismatch and what is proved has fallen by rounding only."""
-    return gap > before - 8.0 * EPS * assignment.scale
-
-
-def best_share(ahead: Floats, missing: Floats) -> float:
-    """α ∈ [0, 1] with the least ‖missing − α · ahead‖."""
-    reach = float(kernels.length(ahead))
-    if reach == 0.0:
-        return 0.0
-    along = ahead / reach  # so that no square under- or overflows
-    return min(max(float(along @ missing) / reach, 0.0), 1.0)
-
-
 def concluded(assignment: Assignment, learned: Learned, goal: float) -> Learned:
     """What was learned, at least as near to the target as the start, and MATCHED only if it is.
 
@@ -87,7 +68,7 @@ def concluded(assignment: Assignment, learned: Learned, goal: float) -> Learned:
     """
     first, mu = assignment.first, learned.expectations / assignment.units
     if assignment.miss(mu) >= assignment.miss(first):
-        share = best_share(mu - first, assignment.target - first)
+        share = float(best_share(mu - first, assignment.target - first))
         policy = assignment.start
         if share > 0.0:
             shares = [1.0 - share, share]

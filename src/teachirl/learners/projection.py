@@ -23,25 +23,17 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats, frozen
 from ..mdp import kernels
-from ..mdp.kernels import Table
-from ..mdp.kernels.projection import project
+from ..mdp.kernels.projection import Aim, Mixture, Standing, World, advance, needed, walk
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectations_of, occupancy, policy_from_occupancy
 from ..mdp.planning import optimal_policy
 from ..mdp.policy import Policy
-from .learner import Assignment, Learned, LearnStatus, check_limits
-from .nearness import (
-    IDLE,
-    best_share,
-    brings_nothing,
-    concluded,
-    distance,
-    needed,
-    proved,
-    rounding,
-)
+from .learner import Assignment, Learned, LearnStatus, check_limits, even_scale
+from .nearness import IDLE, concluded, distance, proved, rounding
 
 SMALL = 1_000_000  # entries up to which sparse features are taken as an array
+# States times steps of a compiled loop, a fraction of a second: then an interrupt is heeded.
+WORK = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -84,84 +76,105 @@ class Projection:
         Learned
         """
         assignment = Assignment(seen, target, start).even()
-        b, goal = assignment.target, self.tolerance * assignment.scale
-        miss, weights = assignment.miss(assignment.first), np.zeros(seen.n_features)
-        if miss <= goal:
+        weights, goal = np.zeros(seen.n_features), self.tolerance * assignment.scale
+        if assignment.miss(assignment.first) <= goal:
             return assignment.report(assignment.start, weights, 0, [], LearnStatus.MATCHED)
-        mixture = _Mixture(assignment)
-        enough = max(goal, rounding(b))
-        hoped, best, gap, idle = 0.0, weights, miss, 0
-        history: list[float] = []
-        status = LearnStatus.OUT_OF_STEPS
-        while status is LearnStatus.OUT_OF_STEPS and len(history) < self.max_steps:
-            weights, near, miss = mixture.step(needed(gap, assignment))
-            if near > hoped:  # up to rounding; it is proved once, at the end
-                hoped, best = near, weights
-            history.append(assignment.mismatch(b - mixture.mu))
-            before, gap = gap, miss - hoped
-            idle = idle + 1 if brings_nothing(before, gap, assignment) else 0
-            if miss <= goal:
-                status = LearnStatus.MATCHED
-            elif gap <= 0.9 * enough or idle == IDLE:
-                status = LearnStatus.ROUNDING
+        pursuit = Pursuit(
+            assignment.seen,
+            assignment.target,
+            assignment.units,
+            goal,
+            assignment.first,
+            occupancy(seen, assignment.start),
+        )
+        history = pursuit.run(self.max_steps)
+        mixture, standing = pursuit.mixture, pursuit.standing
+        status = LearnStatus.ROUNDING if standing.ended else LearnStatus.OUT_OF_STEPS
+        if standing.miss <= goal:
+            status = LearnStatus.MATCHED
         solves, nearest = len(history), 0.0
-        if hoped > 0.0:
-            plan = optimal_policy(assignment.seen, best, tolerance=needed(enough, assignment))
+        if standing.near > 0.0:  # up to rounding; it is proved once, here
+            best, enough = mixture.best, pursuit.aim.enough
+            exactly = needed(enough, assignment.scale)
+            plan = optimal_policy(assignment.seen, best, tolerance=exactly)
             solves, nearest = solves + 1, proved(assignment, best, plan.upper)
-            near = distance(b, best, plan.upper)
-            if status is LearnStatus.ROUNDING and near and miss - near <= enough:
+            near = distance(assignment.target, best, plan.upper)
+            if status is LearnStatus.ROUNDING and near and standing.miss - near <= enough:
                 status = LearnStatus.NEAREST
         policy = policy_from_occupancy(seen, mixture.x)
-        weights = assignment.as_given(weights)
+        weights = assignment.as_given(mixture.weights)
         learned = assignment.report(policy, weights, solves, history, status, nearest)
         return concluded(assignment, learned, goal)
 
 
-class _Mixture:
-    """The policies so far as one: feature expectations mu [ℓ] and occupancy x [P]."""
+class Pursuit:
+    """The projection's steps from one policy on, until there is nothing to gain.
 
-    def __init__(self, assignment: Assignment) -> None:
-        seen = assignment.seen
-        self.seen, self.target, self.mu = seen, assignment.target, assignment.first.copy()
-        self.x = occupancy(seen, assignment.start)
-        self.values = np.zeros(seen.n_states)
-        self.choice = np.empty(seen.n_states, np.uint8)
-        # The features as an array [S, ℓ], where one compiled call makes the step.
-        self.dense: Floats | None = None
-        layout, phi = seen.dynamics.layout, seen.features
-        paths = isinstance(layout, Table) and layout.own == 1.0 and not seen.features_per_pair
-        if paths and (isinstance(phi, np.ndarray) or phi.shape[0] * phi.shape[1] <= SMALL):
-            array = phi if isinstance(phi, np.ndarray) else phi.toarray()
-            self.dense = frozen(np.ascontiguousarray(array))
+    Parameters
+    ----------
+    seen : MDP with her features in even units
+    target, units : arrays [ℓ]
+    goal : the mismatch to stop at
+    mu, x : feature expectations [ℓ] and occupancy [P] of the policy to start from
+    """
 
-    def step(self, tolerance: float) -> tuple[Floats, float, float]:
-        """Mix in a best policy: its reward, what no policy's mismatch is below, and the mixture's.
+    def __init__(
+        self, seen: MDP, target: Floats, units: Floats, goal: float, mu: Floats, x: Floats
+    ) -> None:
+        enough, scale = max(goal, rounding(target)), even_scale(seen)
+        self.seen = seen
+        self.aim = Aim(frozen(target), frozen(units), scale, goal, enough, IDLE)
+        n, width = seen.n_states, seen.n_features
+        weights = np.zeros((2, width))
+        choice = np.empty(n, np.uint8)
+        self.mixture = Mixture(mu.copy(), x.copy(), np.zeros(n), choice, weights[0], weights[1])
+        miss = float(kernels.length(mu - target))
+        self.standing = Standing(miss, 0.0, miss, 0, False)
+        self.compiled = _world_of(seen)
 
-        `tolerance` is that of planning; the bound holds up to rounding.
-        """
-        seen, b = self.seen, self.target
-        if self.dense is not None:
-            self.values, weights, near, mismatch = project(
-                seen.dynamics.layout,
-                self.dense,
-                seen.start,
-                b,
-                seen.discount,
-                tolerance,
-                self.values,
-                self.choice,
-                self.mu,
-                self.x,
-                seen.dynamics.offsets,
-            )
-            return weights, near, mismatch
-        missing = b - self.mu
+    def run(self, steps: int) -> list[float]:
+        """At most so many steps; the mismatch after each, in her features as given."""
+        history: list[float] = []
+        burst = max(WORK // self.seen.n_states, 1)
+        while len(history) < steps and not self.standing.ended:
+            new = np.empty(min(burst, steps - len(history)))
+            if self.compiled is None:
+                new = new[:1]
+                self._step()
+                new[0] = kernels.length(self.aim.units * (self.aim.target - self.mixture.mu))
+            else:
+                state = (self.mixture, self.standing)
+                taken, self.standing = walk(self.compiled, self.aim, *state, new)
+                new = new[:taken]
+            history += new.tolist()
+        return history
+
+    def _step(self) -> None:
+        """Mix in a best policy, in any world; as `walk` does in those that it is for."""
+        seen, aim, mixture = self.seen, self.aim, self.mixture
+        missing = aim.target - mixture.mu
         weights = missing / kernels.length(missing)
-        plan = optimal_policy(seen, weights, tolerance=tolerance, guess=self.values)
-        self.values = plan.values
+        mixture.weights[:] = weights
+        tolerance = needed(self.standing.gap, aim.scale)
+        plan = optimal_policy(seen, weights, tolerance=tolerance, guess=mixture.values)
+        mixture.values[:] = plan.values
         x = occupancy(seen, plan.policy)
-        ahead = expectations_of(seen, x) - self.mu
-        share = best_share(ahead, missing)
-        self.mu += share * ahead
-        self.x += share * (x - self.x)
-        return weights, float(weights @ b) - plan.upper, kernels.length(b - self.mu)
+        near = float(weights @ aim.target) - plan.upper
+        mu = expectations_of(seen, x)
+        self.standing = advance(aim, mixture, self.standing, mu, x, near)
+
+
+def _world_of(seen: MDP) -> World | None:
+    """The world as an array of features [S, ℓ], where compiled loops take the steps."""
+    dynamics, phi = seen.dynamics, seen.features
+    if not dynamics.deterministic or seen.features_per_pair:
+        return None
+    if not isinstance(phi, np.ndarray):
+        if phi.shape[0] * phi.shape[1] > SMALL:
+            return None
+        phi = phi.toarray()
+    features = frozen(np.ascontiguousarray(phi))
+    return World(dynamics.layout, features, seen.start, seen.discount, dynamics.offsets)
+
+
+__all__ = ["Projection", "Pursuit"]

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from ..arrays import Floats, Ints, Names, frozen
 from ..errors import require
-from .kernels import Layout, layout_of
+from .kernels import Layout, Table, layout_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +68,11 @@ class Dynamics:
     def layout(self) -> Layout:
         """The same transitions, in the most compact form that the planning kernels understand."""
         return layout_of(self)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether each pair has one successor, in a table: paths can then be followed."""
+        return isinstance(self.layout, Table) and self.layout.own == 1.0
 
     @cached_property
     def reachable(self) -> Ints:

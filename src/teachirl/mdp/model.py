@@ -39,6 +39,7 @@ from .building import (
     stacked_transitions,
 )
 from .dynamics import Dynamics
+from .npz_files import load_mdp, save_mdp
 
 
 @dataclass(frozen=True, eq=False)
@@ -381,8 +382,6 @@ class MDP:
         ----------
         path : str or Path
         """
-        from .npz_files import save_mdp  # it makes MDPs, and so imports this module
-
         save_mdp(self, Path(path))
 
     @staticmethod
@@ -398,9 +397,7 @@ class MDP:
         -------
         MDP
         """
-        from .npz_files import load_mdp
-
-        return load_mdp(Path(path), max_bytes=max_bytes)
+        return load_mdp(Path(path), MDP.from_pairs, max_bytes=max_bytes)
 
 
 def check_is_mdp(mdp: object) -> None:

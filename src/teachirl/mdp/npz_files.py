@@ -18,11 +18,11 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,7 +32,9 @@ from numpy.typing import NDArray
 from ..arrays import Names
 from ..errors import FileFormatError, InvalidInputError, require
 from ..files import replacing
-from .model import MDP
+
+if TYPE_CHECKING:
+    from .model import MDP
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 
@@ -42,7 +44,6 @@ CHUNK = 1 << 20
 # One byte of deflate holds at most four matches of 258 bytes.
 DEFLATE_RATIO = 1032
 HEADER_BYTES = 512
-LONGEST_AXIS = 1 << 48
 # What a name takes in memory beside its text: a string, its bounds, its place in a tuple and a set.
 NAME_BYTES = 256
 BROKEN_ZIP = (
@@ -103,8 +104,8 @@ def save_mdp(mdp: MDP, path: Path) -> None:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
-def load_mdp(path: Path, *, max_bytes: int) -> MDP:
-    """Read what `save_mdp` wrote.
+def load_mdp(path: Path, make: Callable[..., MDP], *, max_bytes: int) -> MDP:
+    """Read what `save_mdp` wrote, to be made an MDP by `make`, which is `MDP.from_pairs`.
 
     A file that is not one, or whose arrays need more than `max_bytes`, is a `FileFormatError` that
     names the file, the member and the reason; a file that cannot be opened is an `OSError`.
@@ -112,7 +113,7 @@ def load_mdp(path: Path, *, max_bytes: int) -> MDP:
     require(max_bytes > 0, f"max_bytes must be positive, got {max_bytes}")
     with _BoundedFile(io.FileIO(path)) as file:
         try:
-            return _to_mdp(_read_arrays(file, max_bytes), max_bytes)
+            return make(**_pairs_of(_read_arrays(file, max_bytes), max_bytes))
         except InvalidInputError as error:
             raise FileFormatError(f"{path}: {error}") from error
 
@@ -235,7 +236,7 @@ def _read_header(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> 
         f"member {name}: its type must be {' or '.join(allowed)}, got {dtype.str}",
     )
     require(
-        len(shape) == dimensions and all(0 <= n <= LONGEST_AXIS for n in shape) and not fortran,
+        len(shape) == dimensions and all(0 <= n <= (1 << 48) for n in shape) and not fortran,
         f"member {name}: must have {dimensions} dimensions in C order, got shape {shape}"
         f"{' in Fortran order' if fortran else ''}",
     )
@@ -269,8 +270,8 @@ def _read_data(archive: zipfile.ZipFile, member: _Member) -> NDArray[Any]:
     return array
 
 
-def _to_mdp(arrays: Arrays, max_bytes: int) -> MDP:
-    """The MDP of these arrays, after what `MDP.from_pairs` takes for granted was checked."""
+def _pairs_of(arrays: Arrays, max_bytes: int) -> dict[str, Any]:
+    """The arguments of `MDP.from_pairs`, after what that takes for granted was checked."""
     offsets, actions, start = arrays["offsets"], arrays["actions"], arrays["start"]
     require(len(offsets) >= 2, "member offsets: an MDP has at least one state")
     n_states, n_pairs = len(offsets) - 1, len(actions)
@@ -290,19 +291,16 @@ def _to_mdp(arrays: Arrays, max_bytes: int) -> MDP:
         f"member transitions_shape: must be ({n_pairs}, {n_states}), one row for each of actions "
         f"and one column for each of offsets but the last, got {transitions.shape}",
     )
-    names = {role: _to_names(role, arrays) for role in NAMES}
-    return MDP.from_pairs(
-        np.repeat(np.arange(n_states), np.diff(offsets)),
-        actions,
-        transitions,
-        features,
-        discount=float(arrays["discount"]),
-        n_actions=int(arrays["n_actions"]),
-        start=start,
-        state_names=names["state_names"],
-        action_names=names["action_names"],
-        feature_names=names["feature_names"],
-    )
+    return {
+        "states": np.repeat(np.arange(n_states), np.diff(offsets)),
+        "actions": actions,
+        "transitions": transitions,
+        "features": features,
+        "discount": float(arrays["discount"]),
+        "n_actions": int(arrays["n_actions"]),
+        "start": start,
+        **{role: _to_names(role, arrays) for role in NAMES},
+    }
 
 
 def _check_pointers(name: str, pointers: NDArray[Any], end: int) -> None:

@@ -20,15 +20,12 @@ from scipy.sparse.linalg import splu
 
 from ..arrays import ROW_SUM_TOLERANCE, Floats, as_floats, at, frozen
 from ..errors import require
-from ..precision import EPS, RESIDUAL
+from ..precision import EPS, RESIDUAL, SOLVED
 from . import kernels
-from .kernels import Table
 from .kernels.chains import conditional, inflow
 from .model import MDP
 from .policy import Policy, check_policy
 
-# What ‖d‖₁ may be; rounding alone leaves a few eps/(1 − γ), so that no more is asked for than that.
-RELATIVE_ERROR = 1e-12
 # Above this many states a factorisation may fill the memory, and iterations do the work alone.
 DIRECT_LIMIT = 50_000
 
@@ -68,7 +65,7 @@ def state_occupancy(mdp: MDP, policy: Policy, start: Floats | None = None) -> Fl
     """
     check_policy(mdp, policy)
     layout, first = mdp.dynamics.layout, mdp.start if start is None else frozen(start.view())
-    if policy.pairs is not None and isinstance(layout, Table) and layout.own == 1.0:
+    if policy.pairs is not None and mdp.dynamics.deterministic:
         choice = policy.pairs - mdp.dynamics.offsets[:-1]
         return np.asarray(kernels.push(layout, choice, first, mdp.discount))
     return _solve_flow(inflow_of(mdp, policy), first)
@@ -144,7 +141,7 @@ def _relative_errors(mdp: MDP) -> tuple[float, float]:
     """Of the visits, ‖x̂ − x‖₁ relative to ‖x‖₁ = 1/(1 − γ): the equations' residual, and sums of
     up to S terms; and of products with the features and a direction."""
     away, n = 1.0 - mdp.discount, mdp.n_states
-    visits = max(RELATIVE_ERROR, RESIDUAL / away) + (4 * n + 8 / away) * EPS
+    visits = max(SOLVED, RESIDUAL / away) + (4 * n + 8 / away) * EPS
     return visits, (n + mdp.n_features + 4) * EPS
 
 
@@ -222,7 +219,7 @@ def mixture(mdp: MDP, policies: Sequence[Policy], shares: ArrayLike) -> Policy:
 def _solve_flow(flow: kernels.Flow, start: Floats) -> Floats:
     """y ≥ 0 with (I − γ Pᵀ) y = start: BiCGSTAB, then what is certain to work."""
     n, discount = len(start), flow.discount
-    goal = max(RELATIVE_ERROR, RESIDUAL / (1.0 - discount)) * float(start.sum())
+    goal = max(SOLVED, RESIDUAL / (1.0 - discount)) * float(start.sum())
     y: Floats
     y, left = kernels.solve_flow(flow, start, goal)
     if left > goal and n <= DIRECT_LIMIT:

@@ -11,7 +11,6 @@ done to one reward and one backup, times 1/(1 − γ). So lower ≤ R(policy) �
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats, as_floats, check_finite, frozen
-from ..errors import require
+from ..errors import Status, require
 from ..precision import EPS, down, up
 from . import kernels
 from .kernels import LANES, PairReward, Reward, StateReward, Table
@@ -30,11 +29,8 @@ from .model import MDP, check_is_mdp
 from .occupancy import feature_expectations
 from .policy import Policy
 
-# Above so many numbers rewards that look equal are not compared exactly.
-EXACT_LIMIT = 10_000_000
 
-
-class PlanStatus(enum.Enum):
+class PlanStatus(Status):
     """How planning ended; the text says what to do about it.
 
     Examples
@@ -47,12 +43,6 @@ class PlanStatus(enum.Enum):
     OPTIMAL = "the bounds are as close as asked, or all policies earn the same"
     ROUNDING = "the bounds are as close as double precision allows; ask for a larger tolerance"
     OUT_OF_ROUNDS = "stopped early with valid bounds; raise max_rounds"
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,7 +317,8 @@ def _surely_equal(mdp: MDP, weights: Floats) -> bool:
     if mdp.n_pairs == mdp.n_states:
         return True
     rewards, counted = mdp.rewards(weights), np.flatnonzero(weights)
-    if rewards.min() != rewards.max() or len(rewards) * len(counted) > EXACT_LIMIT:
+    # Above so many numbers rewards that look equal are not compared exactly.
+    if rewards.min() != rewards.max() or len(rewards) * len(counted) > 10_000_000:
         return False
     features: Any = mdp.features[:, counted]
     rows = np.unique(features if isinstance(features, np.ndarray) else features.toarray(), axis=0)

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Floats, frozen
 from ..errors import require
-from ..precision import EPS, RESIDUAL
+from ..precision import EPS, RESIDUAL, SQUARED
 from . import kernels
 from .kernels.layouts import sparse_layout
 from .kernels.soft import soft_solve, solve_system
@@ -36,10 +36,6 @@ from .policy import Policy
 
 # Newton's method needs a handful of rounds, or some more where the policy is nearly deterministic.
 ROUNDS = 500
-# Directions in which advantages are smaller than this, relative to others, are rounding.
-UNSEEN = 1e-8
-LARGEST = 1e280  # what values at temperature 1 may be
-BLOCK = 1 << 21  # numbers in a block of rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +91,8 @@ def soft_policy(mdp: MDP, weights: ArrayLike, *, temperature: float = 1.0) -> So
     require(w.ndim == 1, f"weights must have shape ({mdp.n_features},), got {w.shape}")
     size = kernels.length(w) * mdp.largest_feature
     require(
-        size <= LARGEST * (1.0 - mdp.discount) * min(temperature, 1.0),
+        # What values at temperature 1 may be.
+        size <= 1e280 * (1.0 - mdp.discount) * min(temperature, 1.0),
         f"temperature is too low for rewards of the order of {size:.3g}, got {temperature!r}",
     )
     point = SoftModel(mdp).at(w / temperature)
@@ -252,7 +249,8 @@ class SoftModel:
         It is found by QR, in blocks of rows: squares would lose what is small.
         """
         D, shares = self.advantages(chances), np.sqrt(visits[self.states] * chances)
-        length = max(BLOCK // max(D.shape[1], 1), 2 * D.shape[1], 1)
+        # Numbers in a block of rows.
+        length = max((1 << 21) // max(D.shape[1], 1), 2 * D.shape[1], 1)
         R: Floats = np.empty((0, D.shape[1]))
         for first in range(0, len(D), length):
             part = slice(first, first + length)
@@ -266,10 +264,10 @@ class SoftModel:
         feature is makes no difference.
         """
         lengths = np.linalg.norm(R, axis=0)
-        seen = lengths > UNSEEN * math.sqrt(total) * self.largest
+        seen = lengths > SQUARED * math.sqrt(total) * self.largest
         lengths = np.where(seen, lengths, 1.0)
         _, values, W = np.linalg.svd(R / lengths * seen, full_matrices=False)
-        kept = values > UNSEEN * values.max(initial=0.0)
+        kept = values > SQUARED * values.max(initial=0.0)
         return np.asarray((W[kept] / values[kept, None] / lengths).T)
 
 

@@ -12,7 +12,6 @@ none has. Where only two more fit, all pairs are looked at.
 
 from __future__ import annotations
 
-import enum
 import heapq
 import math
 from collections.abc import Iterable
@@ -22,19 +21,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats, Ints, checked_indices
-from ..errors import require
-from ..precision import RESIDUAL, down, first_largest
-from ..views.scorer import NOTHING, unit_weights
+from ..errors import Status, require
+from ..precision import DEPENDENT, GAIN_TIE, NO_RISK, RESIDUAL, down, first_largest
+from ..views.scorer import checked_candidates, unit_weights
 from ..views.teaching_risk import teaching_risk
-from ..views.worldview import DEPENDENT, Worldview, extended_basis, unit_rows, without_span
+from ..views.worldview import Worldview, extended_basis, unit_rows, without_span
 from .greedy import checked_budgets, greedy_plan, is_whole
 from .relaxation import Open, at_most, unlike
 
-# Sets tie if their gains differ by this share of ρ² before: bounds are right up to rounding.
-TIE = 1e-11
 
-
-class SubsetStatus(enum.Enum):
+class SubsetStatus(Status):
     """How the search ended; the text says what to do about it.
 
     Examples
@@ -46,12 +42,6 @@ class SubsetStatus(enum.Enum):
 
     OPTIMAL = "no set is better"
     OUT_OF_NODES = "stopped early; allow more nodes, or be content with the gap"
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +116,8 @@ def best_subset(
     """
     require(size is not None or max_cost is not None, "give a size, a max_cost, or both")
     check_nodes(max_nodes)
-    greedy_plan(view, weights, candidates, size=0)  # checks these three
-    rows = np.asarray(candidates, dtype=float)
+    unit_weights(view, weights)  # refuses what are none
+    rows = np.asarray(checked_candidates(view, candidates), dtype=float)
     n = len(rows)
     prices, budgets = checked_budgets(n, size, max_cost, costs)
     must = checked_indices("required", np.array(list(required), dtype=np.int64), n)
@@ -139,7 +129,7 @@ def best_subset(
     free = np.setdiff1d(np.arange(n), must)
     free = free[(prices[:, free] <= left[:, None]).all(axis=0)]
     search = _Search.of(wider, weights, rows[free], prices[:, free], left)
-    if before > NOTHING and len(search.rows):
+    if before > NO_RISK and len(search.rows):
         plan = greedy_plan(
             wider,
             weights,
@@ -241,7 +231,7 @@ class _Search:
     def run(self, start: Iterable[int], max_nodes: int) -> None:
         self.offer(list(start))
         n, total = len(self.rows), float(self.r @ self.r)
-        tie = TIE * total
+        tie = GAIN_TIE * total
         share = np.full(n, min(float((self.budgets / self.costs.sum(axis=1)).min()), 1.0))
         root = _Node((-total, 0), [], self.basis([]), np.arange(n), share, np.zeros(n))
         queue, made = [root], 0
@@ -311,7 +301,7 @@ class _Search:
     def offer(self, chosen: list[int]) -> None:
         """Take the set if it is the best so far, after exchanges that make it better."""
         along = self.basis(chosen) @ self.r
-        if float(along @ along) <= self.gained * (1.0 + TIE) or not self.affordable(chosen):
+        if float(along @ along) <= self.gained * (1.0 + GAIN_TIE) or not self.affordable(chosen):
             return
         chosen, self.gained = list(chosen), float(along @ along)
         improved = True
@@ -320,7 +310,7 @@ class _Search:
             for place in range(len(chosen) + 1):
                 others = chosen[:place] + chosen[place + 1 :]
                 gained, new = self.with_one_more(others)
-                if new is not None and gained > self.gained * (1.0 + TIE):
+                if new is not None and gained > self.gained * (1.0 + GAIN_TIE):
                     chosen, self.gained, improved = [*others, new], gained, True
         self.best = tuple(chosen)
 
@@ -334,7 +324,7 @@ class _Search:
             return 0.0, None
         r = without_span(basis, self.r)
         gains = np.where(fits, (rows @ r) ** 2 / np.where(fits, lengths, 1.0) ** 2, -1.0)
-        new = first_largest(gains, TIE * float(gains.max()))
+        new = first_largest(gains, GAIN_TIE * float(gains.max()))
         along = self.basis([*chosen, new]) @ self.r
         return float(along @ along), new
 

@@ -26,10 +26,10 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats, checked_indices
 from ..errors import require
 from ..mdp.kernels.subsets import knapsack
-from ..precision import RESIDUAL
-from ..views.scorer import TIE, RiskScorer
+from ..precision import DEPENDENT, RESIDUAL, RISK_TIE
+from ..views.scorer import RiskScorer
 from ..views.teaching_risk import teaching_risk
-from ..views.worldview import DEPENDENT, Worldview, unit_rows, without_span
+from ..views.worldview import Worldview, unit_rows, without_span
 from .best_subset import best_subset, check_nodes, risk_at_least
 from .greedy import checked_budgets
 from .relaxation import at_most, unlike
@@ -134,10 +134,10 @@ def greedy_gap(
         untaught = np.delete(risks, plan[:step])
         if pick is None:
             # A greedy plan uses up its budget, unless nothing would help.
-            helps = untaught.min(initial=risk) < risk - TIE * risk
+            helps = untaught.min(initial=risk) < risk - RISK_TIE * risk
             greedy &= step >= most or not helps
         else:
-            greedy &= bool(risks[pick] <= untaught.min() + TIE * risk)
+            greedy &= bool(risks[pick] <= untaught.min() + RISK_TIE * risk)
             ratio = min(ratio, here)
             scorer.teach(pick)
             wider = wider.extend(rows[pick])

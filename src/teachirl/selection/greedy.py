@@ -16,11 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Floats, checked_indices, checked_positive, frozen
 from ..errors import require
-from ..views.scorer import NOTHING, TIE, RiskScorer
+from ..precision import NO_RISK, RISK_TIE, SOLVED
+from ..views.scorer import RiskScorer
 from ..views.worldview import Worldview
-
-# Sums of costs may miss a budget by this share of it: .1 + .2 is within .3.
-WITHIN = 1e-12
 
 
 def money_left(max_cost: float, spent: float) -> float:
@@ -32,7 +30,7 @@ def money_left(max_cost: float, spent: float) -> float:
     >>> 0.2 <= 10000.3 - 10000.1, 0.2 <= money_left(10000.3, 10000.1)
     (False, True)
     """
-    return max_cost * (1.0 + WITHIN) - spent
+    return max_cost * (1.0 + SOLVED) - spent
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,15 +108,15 @@ def greedy_plan(
     allowed[slice(None) if among is None else checked_indices("among", among, n)] = True
     allowed &= (prices <= budgets[:, None]).all(axis=0)
     alone = np.where(allowed, before - after, np.nan)
-    single = _first_within(after, allowed, TIE * before)
+    single = _first_within(after, allowed, RISK_TIE * before)
     first, chosen, risk, risks = alone, list[int](), before, after
-    while risk > NOTHING:
+    while risk > NO_RISK:
         falls = risk - risks
         scores = (risk + risks) * falls / prices[1] if per_cost else falls
         if not chosen:
             first = np.where(allowed, scores, np.nan)
-        slack = TIE * risk**2 / prices[1] if per_cost else TIE * risk
-        pick = _first_within(-scores, allowed & (falls > TIE * risk), slack)
+        slack = RISK_TIE * risk**2 / prices[1] if per_cost else RISK_TIE * risk
+        pick = _first_within(-scores, allowed & (falls > RISK_TIE * risk), slack)
         if pick is None:
             break
         chosen.append(pick)
@@ -130,7 +128,7 @@ def greedy_plan(
             break
         scorer.teach(pick)
         risk, risks = scorer.risk, scorer.risks()
-    if per_cost and single is not None and after[single] < risk - TIE * before:
+    if per_cost and single is not None and after[single] < risk - RISK_TIE * before:
         return GreedyPlan((single,), float(after[single]), frozen(alone))
     return GreedyPlan(tuple(chosen), risk, frozen(first))
 

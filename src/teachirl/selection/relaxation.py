@@ -16,17 +16,11 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..mdp.kernels import subsets as kernels
-from ..precision import first_largest
-from ..views.worldview import DEPENDENT, extended_basis, unit_rows, without_span
+from ..precision import DEPENDENT, GAIN_TIE, SQUARED, first_largest, ranks
+from ..views.worldview import extended_basis, unit_rows, without_span
 
 # With more open features, one diagonal has to do: another costs as much as their number cubed.
 MANY = 150
-# Two rows whose squared sine is this small are measured as vectors.
-CLOSE = 1e-8
-# Gains that differ by less than this share are even, and the first is taken.
-EVEN = 1e-11
-# Eigenvalues up to this are taken for those of rows that depend on each other.
-SINGULAR = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +101,7 @@ class Open:
 
         Pairs that gain less than `bar` are left out.
         """
-        found = [[first_largest(self.c**2, EVEN * float((self.c**2).max()))]]
+        found = [[first_largest(self.c**2, GAIN_TIE * float((self.c**2).max()))]]
         if most == 1:
             return found
         i, j = np.triu_indices(len(self.c), 1)
@@ -115,16 +109,17 @@ class Open:
         i, j = i[fit], j[fit]
         cosines = self.N[i, j]
         squared_sines = (1.0 - cosines) * (1.0 + cosines)
-        close = squared_sines <= CLOSE
+        close = squared_sines <= SQUARED
         beyond = (self.c[j] - cosines * self.c[i]) ** 2 / np.where(close, np.inf, squared_sines)
         gains = self.c[i] ** 2 + beyond
-        best = np.flatnonzero(gains >= (1.0 - EVEN) * gains.max(initial=bar))[:1]
+        best = np.flatnonzero(gains >= (1.0 - GAIN_TIE) * gains.max(initial=bar))[:1]
         return found + [[int(i[p]), int(j[p])] for p in (*best, *np.flatnonzero(close))]
 
     def filled(self, a: Floats) -> list[int]:
         """Those with the most a per cost, as long as the budgets last."""
         chosen, left = list[int](), self.budgets
-        for i in np.argsort(-a / self.costs[1], kind="stable"):
+        worth = a / self.costs[1]
+        for i in np.argsort(ranks(worth, GAIN_TIE * float(worth.max(initial=0.0))), kind="stable"):
             if (self.costs[:, i] <= left).all():
                 chosen.append(int(i))
                 left = left - self.costs[:, i]
@@ -141,15 +136,15 @@ def _starting_diagonal(N: Floats, known: Floats) -> Floats | None:
     if known.all() and kernels.positive(N, known):
         return known
     least = float(np.linalg.eigvalsh(N)[0])
-    return np.full(len(N), 0.9 * least) if least > SINGULAR else None
+    return np.full(len(N), 0.9 * least) if least > SQUARED else None
 
 
 def _dependent(N: Floats) -> NDArray[np.bool_]:
     """Those that others combine to, or nearly; all, if they cannot be told from the rest."""
     values, vectors = np.linalg.eigh(N)
-    free = np.asarray((vectors[:, values <= SINGULAR] ** 2).sum(axis=1) > 1e-10)
+    free = np.asarray((vectors[:, values <= SQUARED] ** 2).sum(axis=1) > 1e-10)
     rest = N[np.ix_(~free, ~free)]
-    told_apart = len(rest) == 0 or float(np.linalg.eigvalsh(rest)[0]) > SINGULAR
+    told_apart = len(rest) == 0 or float(np.linalg.eigvalsh(rest)[0]) > SQUARED
     return free if free.any() and told_apart else np.ones(len(N), dtype=bool)
 
 

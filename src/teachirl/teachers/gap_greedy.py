@@ -14,8 +14,8 @@ import numpy as np
 from ..arrays import Floats, Ints, frozen
 from ..demonstrations.demonstration import Demonstration
 from ..guarantees.bounds import check_limits
+from ..precision import NO_RISK, RISK_TIE
 from ..teaching.teacher import Choice, Situation
-from ..views.scorer import NOTHING, TIE
 from ..views.teaching_risk import risk_after, teaching_risk
 from ..views.worldview import Worldview
 from .race import Raced, race
@@ -142,6 +142,8 @@ def race_of(
     """The race of the candidates from this view on, each with the ε that it would have."""
     task = situation.task
     features, after = task.teachable[candidates], None
+    here = view is situation.view and shown is situation.demonstration
+    known = situation.worst_case if here else None
     if situation.matching.varies(shown):
         after = [situation.matching.within(view.extend(f), shown) for f in features]
     return race(
@@ -151,6 +153,7 @@ def race_of(
         shown,
         features,
         situation.matching.within(view, shown),
+        present=known,
         mismatches=after,
         costs=costs,
         tolerance=tolerance,
@@ -171,7 +174,7 @@ def least_risk(situation: Situation, even: Ints) -> tuple[int, bool]:
     task, candidates = situation.task, situation.candidates
     risks = risk_after(situation.view, task.weights, task.teachable[candidates[even]])
     before, least = teaching_risk(situation.view, task.weights), float(risks.min())
-    even, falls = even[risks <= least + TIE * before], before - least > NOTHING
+    even, falls = even[risks <= least + RISK_TIE * before], before - least > NO_RISK
     return int(even[np.argmin(task.costs[candidates[even]])]), falls
 
 

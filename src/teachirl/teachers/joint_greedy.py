@@ -20,9 +20,9 @@ from ..arrays import Floats, Ints, frozen
 from ..demonstrations.demonstration import Demonstration
 from ..errors import require
 from ..guarantees.bounds import check_limits
-from ..precision import ranks
+from ..precision import NO_RISK, SEARCH_TIE, ranks
+from ..selection.greedy import is_whole
 from ..teaching.teacher import Choice, Situation
-from ..views.scorer import NOTHING
 from ..views.teaching_risk import risk_after, teaching_risk
 from ..views.worldview import Worldview
 from ..what_to_show.search import best_demonstration
@@ -73,8 +73,8 @@ class JointGreedy:
         check_limits(self.tolerance, 1.0)
         for name in ("shortlist", "starts"):
             value = getattr(self, name)
-            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-            require(whole and value >= 1, f"{name} must be a whole number from 1 on, got {value!r}")
+            good = is_whole(value) and value >= 1
+            require(good, f"{name} must be a whole number from 1 on, got {value!r}")
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
         """What to teach next.
@@ -148,7 +148,7 @@ class JointGreedy:
         fall = teaching_risk(view, task.weights) - risk_after(view, task.weights, rows)
         places = np.minimum(
             _places(gain / costs, gain > races[0][1].tie),
-            _places(fall / costs, fall > NOTHING),
+            _places(fall / costs, fall > NO_RISK),
         )
         first = np.argsort(places, kind="stable")[: self.shortlist].tolist()
         winners = (index for _, raced in races for index in (raced.best, raced.single))
@@ -210,7 +210,7 @@ def _places(values: Floats, counted: np.ndarray) -> Ints:
     What differs by less than a part in 10⁶ of the largest is in a tie, and the first comes first.
     """
     among = np.where(counted, values, values.min())
-    order = np.lexsort((ranks(among, 1e-6 * np.abs(values).max()), ~counted))
+    order = np.lexsort((ranks(among, SEARCH_TIE * np.abs(values).max()), ~counted))
     places = np.empty(len(values), dtype=np.int64)
     places[order] = np.arange(len(values))
     return np.where(counted, places, len(values))

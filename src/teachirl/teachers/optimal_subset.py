@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..arrays import Ints, frozen
-from ..selection.best_subset import TIE, Subset, SubsetStatus, best_subset, check_nodes
+from ..precision import GAIN_TIE
+from ..selection.best_subset import Subset, SubsetStatus, best_subset, check_nodes
 from ..selection.greedy import greedy_plan
 from ..teaching.teacher import Choice, Situation
 
@@ -79,7 +80,7 @@ class OptimalSubset:
         if plan.status is SubsetStatus.OPTIMAL:
             return rest
         found = self._search(situation)
-        if found.risk >= plan.risk * (1.0 - TIE):
+        if found.risk >= plan.risk * (1.0 - GAIN_TIE):
             return rest
         # The bound of the first search is on all sets, later ones on those with what is taught.
         return replace(rest, chosen=found.chosen, risk=found.risk, gap=found.risk - plan.lower)

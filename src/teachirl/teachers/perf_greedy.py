@@ -21,23 +21,14 @@ from ..arrays import Floats, frozen
 from ..errors import require
 from ..learners import Informed, Learner, Projection
 from ..learners.learner import divided, even_scale, even_units
-from ..learners.nearness import IDLE
-from ..learners.projection import SMALL
+from ..learners.projection import Pursuit
 from ..mdp import kernels
-from ..mdp.kernels import Table
-from ..mdp.kernels.simulation import rehearse
 from ..mdp.model import MDP
 from ..mdp.occupancy import feature_expectations, occupancy, state_occupancy
 from ..mdp.policy import Policy
-from ..precision import first_largest
+from ..precision import SEARCH_TIE, first_largest
 from ..teaching.task import Task
 from ..teaching.teacher import Choice, Situation
-
-# Rewards that differ by at most this share of max |⟨w, φ⟩|/(1 − γ) are equal, and the first feature
-# is taken: learners stop at a tolerance, and where within it they stop is rounding.
-TIE = 1e-6
-# States times steps of a compiled loop, a fraction of a second: then an interrupt is heeded.
-WORK = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -90,7 +81,7 @@ class PerfGreedy:
         scores = np.full(len(task.teachable), np.nan)
         scores[candidates] = earned
         largest = float(np.abs(task.mdp.rewards(task.weights)).max()) / (1.0 - task.mdp.discount)
-        return Choice(int(candidates[first_largest(earned, TIE * largest)]), frozen(scores))
+        return Choice(int(candidates[first_largest(earned, SEARCH_TIE * largest)]), frozen(scores))
 
     def simulate(self, situation: Situation) -> Floats:
         """What the learner would earn after each candidate.
@@ -108,7 +99,8 @@ class PerfGreedy:
         if isinstance(learner, Informed):
             learner = learner.informed(task.mdp, task.weights)
         rehearsal = None
-        if type(learner) is Projection and _has_paths(task.mdp):
+        compiled = task.mdp.dynamics.deterministic and not task.mdp.features_per_pair
+        if type(learner) is Projection and compiled:
             rehearsal = _Rehearsal(learner, task, start)
         earned = _known(situation)
         rows = task.teachable[situation.candidates] + 0.0  # there is one zero then, not −0
@@ -137,12 +129,6 @@ def _known(situation: Situation) -> dict[bytes, float]:
     return known
 
 
-def _has_paths(mdp: MDP) -> bool:
-    """Whether the world is one where `Projection` takes compiled steps."""
-    layout = mdp.dynamics.layout
-    return isinstance(layout, Table) and layout.own == 1.0 and not mdp.features_per_pair
-
-
 class _Rehearsal:
     """`Projection` from one policy for one worldview after another, without what is not needed.
 
@@ -156,43 +142,18 @@ class _Rehearsal:
 
     def earned(self, seen: MDP, target: Floats) -> float | None:
         """What the learner earns in the end; None if only the learner itself can tell."""
-        learner, dynamics, units = self.learner, seen.dynamics, even_units(seen, target)
+        learner, units = self.learner, even_units(seen, target)
         mu, target = np.asarray(seen.features.T @ self.visits) / units, target / units
         seen = seen.with_features(divided(seen.features, units))
-        phi, scale = seen.features, even_scale(seen)
-        begun = gap = float(kernels.length(mu - target))
-        if begun <= learner.tolerance * scale:
+        goal = learner.tolerance * even_scale(seen)
+        begun = float(kernels.length(mu - target))
+        if begun <= goal:
             return float(self.rewards @ self.visits)
-        if not isinstance(phi, np.ndarray):
-            if phi.shape[0] * phi.shape[1] > SMALL:
-                return None
-            phi = phi.toarray()
-        features = frozen(np.ascontiguousarray(phi))
-        x, v = self.x.copy(), np.zeros(seen.n_states)
-        choice = np.empty(seen.n_states, np.uint8)
-        hoped, idle, left, ended = 0.0, 0, learner.max_steps, False
-        miss, burst = begun, max(WORK // seen.n_states, 1)
-        while left > 0 and not ended:
-            v, gap, hoped, idle, miss, ended = rehearse(
-                dynamics.layout,
-                features,
-                seen.start,
-                frozen(target),
-                seen.discount,
-                scale,
-                float(learner.tolerance),
-                IDLE,
-                min(burst, left),
-                v,
-                choice,
-                mu,
-                x,
-                dynamics.offsets,
-                gap,
-                hoped,
-                idle,
-            )
-            left -= burst
-        if not miss < (1.0 - 1e-9) * begun:  # compared to the start, up to rounding
+        pursuit = Pursuit(seen, target, units, goal, mu, self.x)
+        if pursuit.compiled is None:
             return None
-        return float(self.rewards @ np.add.reduceat(x, dynamics.offsets[:-1]))
+        pursuit.run(learner.max_steps)
+        # She compares that to her start, up to rounding.
+        if not pursuit.standing.miss < (1.0 - 1e-9) * begun:
+            return None
+        return float(self.rewards @ np.add.reduceat(pursuit.mixture.x, seen.dynamics.offsets[:-1]))

@@ -10,7 +10,7 @@ again, until what one candidate is proved to reach is out of the others' reach. 
 that of exhaustive search, where candidates whose g_f differ by at most `tolerance` of max R − min R
 tie and the first of them is taken.
 
-At ε = 0 all candidates share the plans of one pool (`contenders`), and most are beaten without an
+At ε = 0 all candidates share the plans of one pool (`race_search`), and most are beaten without an
 MDP solve of their own. At ε > 0 each worst case that is solved has a witness, which bounds those of
 others: where it matches in their view too, or would if mixed with the demonstration.
 
@@ -28,10 +28,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Floats, as_floats, at, check_finite, checked_positive, frozen
+from ..arrays import Floats, as_floats, at, checked_positive, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus, check_limits, checked_case
+from ..guarantees.solvers.plans import Case
+from ..guarantees.solvers.view_coordinates import ViewCoordinates
 from ..guarantees.worst_case import worst_case
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectations_of
@@ -39,7 +41,7 @@ from ..mdp.planning import optimal_policy, worst_policy
 from ..mdp.policy import Policy
 from ..precision import FINEST
 from ..views.worldview import Worldview
-from .contenders import Contender, Present
+from .race_search import Present, settle
 
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -90,6 +92,7 @@ def race(
     candidates: ArrayLike,
     mismatch: float = 0.0,
     *,
+    present: WorstCaseBounds | None = None,
     mismatches: ArrayLike | None = None,
     costs: ArrayLike | None = None,
     tolerance: float = 1e-6,
@@ -104,6 +107,7 @@ def race(
     demonstration : Demonstration or Policy that the learner is shown
     candidates : array [n, k], at least one
     mismatch : float, ε, up to which learners are taken to match
+    present : WorstCaseBounds as things stand, if known: it is then not computed again
     mismatches : array [n], ε once each candidate is taught; the same by default
     costs : array [n], positive: what counts is then the gain per cost
     tolerance : float, gains that differ by at most this fraction of max R − min R tie; of gains per
@@ -126,31 +130,20 @@ def race(
     shown = as_demonstration(mdp, demonstration)
     w, _ = checked_case(mdp, view, weights, shown.expectations, mismatch)
     check_limits(tolerance, 1.0)
-    features = as_floats("candidates", candidates)
-    n, k = len(features), mdp.n_features
-    require(
-        features.ndim == 2 and features.shape[1] == k and n > 0,
-        f"candidates must have shape (n, {k}) with n at least 1, got {features.shape}",
-    )
-    check_finite("candidates", features)
-    worth = None
-    if costs is not None:
-        values = checked_positive("costs", costs, n)
-        worth = values.min() / values
+    features = _checked_candidates(candidates, mdp.n_features)
+    n = len(features)
+    prices = None if costs is None else checked_positive("costs", costs, n)
     after = np.full(n, float(mismatch))
     if mismatches is not None:
-        after = as_floats("mismatches", mismatches)
-        require(after.shape == (n,), f"mismatches must have shape ({n},), got {after.shape}")
-        bad = np.argwhere(~(after >= 0.0) | ~np.isfinite(after))
-        require(len(bad) == 0, f"mismatches must not be negative, got {at(after, bad)}")
+        after = _checked_mismatches(mismatches, n)
     run: _Race
     if mismatch or after.any():
-        run = _Separate(mdp, view, w, shown, features, float(mismatch), after, tolerance)
+        run = _Separate(mdp, view, w, shown, features, float(mismatch), after, tolerance, present)
     else:
-        run = _Together(mdp, view, w, shown, features, tolerance)
+        run = _Together(mdp, view, w, shown, features, tolerance, present)
     single, second_single = best, second = run.places(np.ones(n))
-    if worth is not None:
-        best, second = run.places(worth)
+    if prices is not None:
+        best, second = run.places(prices.min() / prices)
     return Raced(
         best=best,
         second=second,
@@ -165,6 +158,25 @@ def race(
         weighed=run.weighed,
         solves=run.solves,
     )
+
+
+def _checked_candidates(candidates: ArrayLike, k: int) -> Floats:
+    features = as_floats("candidates", candidates)
+    require(
+        features.ndim == 2 and features.shape[1] == k and len(features) > 0,
+        f"candidates must have shape (n, {k}) with n at least 1, got {features.shape}",
+    )
+    bad = np.argwhere(~np.isfinite(features))
+    require(len(bad) == 0, f"candidates must be finite, got {at(features, bad)}")
+    return features
+
+
+def _checked_mismatches(mismatches: ArrayLike, n: int) -> Floats:
+    after = as_floats("mismatches", mismatches)
+    require(after.shape == (n,), f"mismatches must have shape ({n},), got {after.shape}")
+    bad = np.argwhere(~(after >= 0.0) | ~np.isfinite(after))
+    require(len(bad) == 0, f"mismatches must not be negative, got {at(after, bad)}")
+    return after
 
 
 class _Race(ABC):
@@ -255,21 +267,25 @@ class _Together(_Race):
         shown: Demonstration,
         features: Floats,
         tolerance: float,
+        present: WorstCaseBounds | None,
     ) -> None:
         policy = shown.policy if shown.error == 0.0 else None
-        now = Present(mdp, view, w, shown.expectations, policy, features, CLOSE * tolerance)
-        now.settle()
-        least, most = now.lowest - now.earned, now.highest - now.earned
-        super().__init__(len(features), now.earned, least, most, now.asked / CLOSE, policy)
-        self.now, self.solves = now, now.solves
+        case = Case(mdp, ViewCoordinates(mdp, view, 0.0), w, shown.expectations, policy)
+        now = Present(case, features, CLOSE * tolerance)
+        now.settle(present)
+        search = now.search
+        earned, asked = search.case.earned, search.asked
+        least, most = search.lowest - earned, search.highest - earned
+        super().__init__(len(features), earned, least, most, asked / CLOSE, policy)
+        self.now, self.solves = now, search.solves
         idle: Mask = np.all(now.pool.directions == 0.0, axis=1)
         same = np.zeros(len(features))
-        self.begin(now.lower, now.upper, self.surely or now.matchable, idle, same)
+        self.begin(search.lower, search.upper, self.surely or search.matchable, idle, same)
         self._bound()
 
     def tighten(self, candidate: int, bar: float) -> None:
-        contender = Contender(self.now, candidate)
-        close = contender.settle(bar)
+        contender = self.now.contender(candidate)
+        close = settle(contender, bar)
         self.solves += contender.solves
         self._bound()
         if close:
@@ -277,7 +293,7 @@ class _Together(_Race):
             self.settle(candidate, contender.lower, contender.upper, matchable)
 
     def _bound(self) -> None:
-        np.minimum(self.upper, self.now.points.least, out=self.upper)
+        np.minimum(self.upper, self.now.pool.points.least, out=self.upper)
 
 
 class _Separate(_Race):
@@ -293,6 +309,7 @@ class _Separate(_Race):
         mismatch: float,
         after: Floats,
         tolerance: float,
+        present: WorstCaseBounds | None,
     ) -> None:
         self.mdp, self.view, self.w, self.shown = mdp, view, w, shown
         self.features, self.after, self.tolerance = features, after, CLOSE * tolerance
@@ -305,7 +322,11 @@ class _Separate(_Race):
         super().__init__(len(features), earned, least, most, tie, policy)
         if self.surely:
             self.upper[:] = 0.0
-        now = self._solve(view, mismatch)
+        if present is not None and not present.upper - present.lower > tie:  # or both are infinite
+            now = present
+            self._bound(now)
+        else:
+            now = self._solve(view, mismatch)
         matchable = now.status is not WorstCaseStatus.INFEASIBLE
         idle: Mask = np.all(features == 0.0, axis=1)
         more = after - mismatch
@@ -320,13 +341,15 @@ class _Separate(_Race):
     def _solve(self, view: Worldview, mismatch: float) -> WorstCaseBounds:
         found = worst_case(self.mdp, view, self.w, self.shown, mismatch, tolerance=self.tolerance)
         self.solves += found.solves
-        if found.occupancy is not None and found.status is not WorstCaseStatus.INFEASIBLE:
-            self._bound(found.occupancy, found.upper - self.earned)
+        self._bound(found)
         return found
 
-    def _bound(self, occupancy: Floats, reward: float) -> None:
-        """Bound the worst cases of all candidates in whose view this witness matches."""
-        off = expectations_of(self.mdp, occupancy) - self.shown.expectations
+    def _bound(self, found: WorstCaseBounds) -> None:
+        """Bound the worst cases of all candidates in whose view this one's witness matches."""
+        if found.occupancy is None or found.status is WorstCaseStatus.INFEASIBLE:
+            return
+        reward = found.upper - self.earned
+        off = expectations_of(self.mdp, found.occupancy) - self.shown.expectations
         distance = np.hypot(np.linalg.norm(self.view.matrix @ off), self.features @ off)
         if self.surely:
             # Mixed with the demonstration it matches: with this share it is ε away.

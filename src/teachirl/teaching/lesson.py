@@ -6,7 +6,6 @@ one. What is demonstrated is in it only if it is not the task's own.
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import json
 import math
@@ -18,7 +17,7 @@ import numpy as np
 
 from ..arrays import Floats, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
-from ..errors import FileFormatError, InvalidInputError, require
+from ..errors import FileFormatError, InvalidInputError, Status, require
 from ..files import JsonReader, kind_of, replacing
 from ..mdp.policy import Policy
 from ..selection.distance_from_optimal import GreedyGap, greedy_gap
@@ -29,7 +28,7 @@ from .task import Task
 VERSION = 2
 
 
-class LessonStatus(enum.Enum):
+class LessonStatus(Status):
     """Why a lesson ended; the text says what to do about it.
 
     Examples
@@ -49,12 +48,6 @@ class LessonStatus(enum.Enum):
     OUT_OF_MONEY = "no feature that is left is within max_cost"
     NOTHING_LEFT = "all features that may be taught were taught"
     NOTHING_HELPS = "no feature that is left would help, says the teacher"
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,10 +18,12 @@ import numpy as np
 from ..arrays import Ints, as_floats, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
+from ..guarantees.bounds import WorstCaseBounds
 from ..learners import Informed, Learner
 from ..mdp import clock
 from ..mdp.occupancy import feature_expectations
 from ..mdp.policy import Policy, check_policy
+from ..precision import ROUNDED
 from ..selection.greedy import is_number, is_whole, money_left
 from ..views.teaching_risk import relative_risk, teaching_risk
 from ..views.worldview import Worldview
@@ -29,9 +31,6 @@ from .lesson import Lesson, LessonStatus, Round
 from .matching import Matching
 from .task import Task
 from .teacher import Choice, Situation, Teacher
-
-# Guarantees are rounded down by about this, so that 1 itself is never reached.
-ROUNDED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +44,7 @@ class Moment:
     view : Worldview, what the learner sees by now
     demonstration : Demonstration that the learner is shown by now
     policy : Policy of the learner by now
+    worst_case : WorstCaseBounds, what the guarantee is computed from; None in rounds without one
     situation, choice : where the teacher chose, and what; None before anything was taught
     """
 
@@ -53,6 +53,7 @@ class Moment:
     view: Worldview
     demonstration: Demonstration
     policy: Policy
+    worst_case: WorstCaseBounds | None = None
     situation: Situation | None = None
     choice: Choice | None = None
 
@@ -161,11 +162,14 @@ class Rounds(Iterator[Moment]):
         *self.past, last = lesson.rounds
         self.begun = len(lesson.taught)
         view, shown = lesson.worldview, lesson.demonstration
-        if self.certified:
-            # It may be that of another mismatch, or never have been computed.
-            guaranteed = self.task.guaranteed(view, shown, self.matching)
-            last = replace(last, guaranteed=guaranteed)
-        return Moment(last, tuple(lesson.taught), view, shown, lesson.policy)
+        found = self._worst_case(view, shown)
+        if found is not None:
+            # The lesson's may be that of another mismatch, or never have been computed.
+            last = replace(last, guaranteed=self.task.guaranteed_by(found))
+        return Moment(last, tuple(lesson.taught), view, shown, lesson.policy, found)
+
+    def _worst_case(self, view: Worldview, shown: Demonstration) -> WorstCaseBounds | None:
+        return self.task.worst_case(view, shown, self.matching) if self.certified else None
 
     def _cost(self, taught: tuple[int, ...]) -> float:
         return float(self.task.costs[list(taught)].sum())
@@ -207,6 +211,7 @@ class Rounds(Iterator[Moment]):
             matching=self.matching,
             begun=self.begun,
             notes=self.notes,
+            worst_case=now.worst_case,
         )
         choice = self.teacher.choose(situation, self.rng)
         spent = clock.seconds() - began
@@ -248,9 +253,9 @@ class Rounds(Iterator[Moment]):
             policy, mismatch, solves = learned.policy, learned.mismatch, learned.solves
             earned = float(task.weights @ feature_expectations(task.mdp, policy))
             performance = task.relative(earned)
-        guaranteed, began = math.nan, clock.seconds()
-        if self.certified:
-            guaranteed = task.guaranteed(view, shown, self.matching)
+        began = clock.seconds()
+        found = self._worst_case(view, shown)
+        guaranteed = math.nan if found is None else task.guaranteed_by(found)
         certifying = clock.seconds() - began
         record = Round(
             taught=None if choice is None else taught[-1],
@@ -269,7 +274,7 @@ class Rounds(Iterator[Moment]):
             learning_seconds=learning,
             certifying_seconds=certifying,
         )
-        return Moment(record, taught, view, shown, policy, situation, choice)
+        return Moment(record, taught, view, shown, policy, found, situation, choice)
 
 
 def _checked_choice(choice: Choice, n: int) -> Choice:

@@ -215,6 +215,10 @@ class Task:
         float in [0, 1]; 0 if nobody matches, as nothing is known of who comes near
         """
         found = self.worst_case(view, demonstration, matching, max_seconds=max_seconds)
+        return self.guaranteed_by(found)
+
+    def guaranteed_by(self, found: WorstCaseBounds) -> float:
+        """The relative performance that a worst case guarantees; 0 if nobody matches."""
         if found.status is WorstCaseStatus.INFEASIBLE:
             return 0.0
         return self.relative_at_least(found.lower)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..demonstrations.demonstration import Demonstration
+from ..guarantees.bounds import WorstCaseBounds
 from ..mdp.policy import Policy
 from ..selection.greedy import money_left
 from ..views.worldview import Worldview
@@ -42,6 +43,8 @@ class Situation:
         that goes on from another; all that follow are the teacher's own choices
     notes : dict, the teacher's own, kept from one round of a lesson to the next, to save work:
         without it the teacher must choose the same
+    worst_case : WorstCaseBounds of learners who see this, are shown this and match so closely; None
+        if nobody has computed it
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Situation:
     matching: Matching = field(default_factory=Matching)
     begun: int = 0
     notes: dict[str, Any] = field(default_factory=dict)
+    worst_case: WorstCaseBounds | None = None
 
     @property
     def by_cost(self) -> bool:

@@ -19,16 +19,13 @@ from ..errors import InvalidInputError
 from ..learners import Informed, Learned, Learner, LearnStatus
 from ..mdp.model import MDP
 from ..mdp.policy import Policy, check_policy
+from ..precision import MATCHED
 from ..worlds import chain
 from .cases import Case, cases, dense_expectations, first_actions
 from .mdp import parts_of, promise
 
-# What rounding may do, as a share of max(σ, ‖b‖); at a discount of .999 it does a hundredth of it.
-ROUNDING = 1e-9
 # What counts as matched if a learner has no `tolerance` of its own, as a share of σ.
 TOLERANCE = 1e-3
-# A learner must cover this share of the way from the mismatch of the start to the least there is.
-PROGRESS = 0.1
 
 
 def check_learner(learner: Learner | Informed) -> None:
@@ -204,7 +201,7 @@ def _check_learned(
 
 def _slack(case: Case) -> float:
     """What rounding may do."""
-    return ROUNDING * max(case.scale, float(np.linalg.norm(case.target)))
+    return MATCHED * max(case.scale, float(np.linalg.norm(case.target)))
 
 
 def _goal(learner: Learner, case: Case) -> float:
@@ -229,7 +226,8 @@ def _check_nearness(
             f"{place}: mismatch must not be above that of the start, {first}, got {miss}",
         )
         far = first > case.nearest + goal
-        enough = first - PROGRESS * (first - case.nearest)
+        # She must cover this share of the way from the mismatch of the start to the least there is.
+        enough = first - 0.1 * (first - case.nearest)
         promise(
             not far or miss <= enough,
             f"{place}: a learner must get nearer to the target, from a mismatch of {first} to "

@@ -23,8 +23,6 @@ from .situations import RIGHT, Scene, scenes
 
 # By what share of the largest score the chosen feature's may miss the best.
 TIED = 1e-8
-# How far from any policy an exact demonstration may be, as a share of what expectations reach.
-ROUNDED = 1e-6
 SEED = 20
 
 
@@ -199,7 +197,8 @@ def _checked_demonstration(choice: Choice, scene: Scene) -> Demonstration | None
         ) from error
     if shown.policy is None and shown.error == 0.0:
         everything = Worldview(np.eye(task.mdp.n_features))
-        slack = ROUNDED * task.mdp.largest_feature / (1.0 - task.mdp.discount)
+        # How far from any policy an exact one may be, as a share of what expectations reach.
+        slack = 1e-6 * task.mdp.largest_feature / (1.0 - task.mdp.discount)
         found = worst_case(task.mdp, everything, task.weights, shown, slack)
         promise(
             found.status is not WorstCaseStatus.INFEASIBLE,

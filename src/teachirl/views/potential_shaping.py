@@ -28,16 +28,12 @@ from scipy.sparse.linalg import splu
 from ..arrays import Floats, frozen
 from ..mdp import kernels
 from ..mdp.model import MDP
-from ..precision import EPS
+from ..precision import DEPENDENT, EPS
 from .worldview import without_span
 
-# A direction is null if |Dc| is at most this for features of size 1, or what rounding can make.
-NULL = 1e-10
 # Below this many states a factorisation is cheap whatever the graph; above, only if its entries lie
 # in a band so narrow that this many numbers hold the factors.
 SMALL, FACTORS = 2000, 300_000_000
-# A direction is given up if what it neglects is more than this share of Σ |c_i| max |φ_i|.
-CLEAR = 1e-6
 BLOCK = 1 << 21  # numbers in a block of rows or columns
 
 
@@ -98,7 +94,7 @@ def indistinct_directions(mdp: MDP) -> Indistinct:
     world = _Reachable(mdp)
     scales = world.largest_features()
     potentials = world.potentials(scales)
-    least = max(NULL, 64 * EPS * math.sqrt(mdp.n_pairs) / (1.0 - mdp.discount))
+    least = max(DEPENDENT, 64 * EPS * math.sqrt(mdp.n_pairs) / (1.0 - mdp.discount))
     candidates = _null_space(world.sketch(scales, potentials), 8.0 * least)
     # All pairs decide among the few directions that are left.
     potentials = potentials @ candidates.T
@@ -222,7 +218,8 @@ class _Reachable:
         swings = swings[self.states] + gamma * (self.transitions @ swings)
         longest = int(np.diff(self.transitions.indptr).max())
         values += EPS * ((k + 4) * sizes + (longest + 4) * swings + np.abs(m))
-        kept = values.max(axis=0) <= CLEAR * (scales @ np.abs(basis))
+        # A direction is given up if what it neglects is more than this share of Σ |c_i| max |φ_i|.
+        kept = values.max(axis=0) <= 1e-6 * (scales @ np.abs(basis))
         spread = float(np.sqrt((values[:, kept] ** 2).sum(axis=1)).max(initial=0.0))
         sums = self.transitions @ np.ones(self.transitions.shape[1])
         off = float(np.abs(sums - 1.0).max()) + (longest - 1) * EPS

@@ -26,16 +26,11 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays import Floats, Ints, as_floats, at, check_finite
 from ..errors import require
 from ..mdp.kernels import scoring
-from ..precision import EPS
-from .worldview import DEPENDENT, Worldview, check_worldview, unit_rows, without_span
+from ..precision import DEPENDENT, NO_RISK, RISK_TIE
+from .worldview import Worldview, check_worldview, unit_rows, without_span
 
-# Candidates tie if their risks are this close, as a share of the risk before. Rounding moves a risk
-# by less, unless a candidate is nearly dependent; the paper's SVD by about 1e-15.
-TIE = 1e-10
 # If a candidate takes more of ‖r‖² than this, the rest of r is formed and measured.
 NEARLY_ALL = 0.99
-# A risk this small is rounding: the weights are a combination of the view's rows.
-NOTHING = 64 * EPS
 # From this many numbers on candidates are screened in single precision, with this relative error.
 SCREEN_FROM = 10_000_000
 SINGLE = 2.0**-24
@@ -80,7 +75,7 @@ class RiskScorer:
         *,
         screen: bool | None = None,
     ) -> None:
-        self._given = _checked_candidates(view, candidates)
+        self._given = checked_candidates(view, candidates)
         n, k = self._given.shape
         self._rank = view.rank
         self._rows = np.empty((min(view.rank + 8, k), k))
@@ -108,7 +103,7 @@ class RiskScorer:
         -------
         array [n]; after one that is taught or adds nothing to the view, the risk as it is
         """
-        if self._risk <= NOTHING:
+        if self._risk <= NO_RISK:
             return np.full(len(self._given), self._risk)
         scores = self._scores
         if self._screening:
@@ -130,10 +125,10 @@ class RiskScorer:
         """
         scores = self._scores
         first, most = scoring.choose(
-            scores.inner, scores.left, scores.total, self._taught, NOTHING**2, TIE
+            scores.inner, scores.left, scores.total, self._taught, NO_RISK**2, RISK_TIE
         )
         require(first >= 0, "all candidates are taught: there is none left to choose")
-        if self._risk <= NOTHING or (most <= NEARLY_ALL and not self._screening):
+        if self._risk <= NO_RISK or (most <= NEARLY_ALL and not self._screening):
             return int(first)
         contenders = scores.contenders(self._taught, SINGLE if self._screening else 0.0)
         if self._screening and len(contenders) > max(64, len(self._given) // 20):
@@ -142,7 +137,7 @@ class RiskScorer:
             self._screening = False
             return self.best()
         risks = self._measured(contenders)
-        bar = float(risks.min(initial=self._risk)) + TIE * self._risk
+        bar = float(risks.min(initial=self._risk)) + RISK_TIE * self._risk
         if bar >= self._risk:
             return int(np.argmin(self._taught))
         return int(contenders[risks <= bar][0])
@@ -241,7 +236,7 @@ class _Scores:
         doubt = 1e-12 + 1.1 * (error + 1e-15) / np.sqrt(self.left[places])
         least = float((cosines - doubt).max(initial=0.0))
         most = np.minimum(cosines + doubt, 1.0)
-        bar = np.sqrt(1.0 - least**2) + TIE
+        bar = np.sqrt(1.0 - least**2) + RISK_TIE
         return np.asarray(places[np.sqrt(1.0 - most**2) <= bar])
 
     def deflate(self, basis: Floats, r: Floats, total: float, along: float) -> None:
@@ -321,7 +316,7 @@ def unit_weights(view: Worldview, weights: ArrayLike) -> Floats:
     return np.asarray(unit_rows(w[None, :])[0])
 
 
-def _checked_candidates(view: Worldview, candidates: ArrayLike) -> Rows:
+def checked_candidates(view: Worldview, candidates: ArrayLike) -> Rows:
     """The candidates [n, k] in rows whose squares do not under- or overflow."""
     require(not sp.issparse(candidates), "candidates must be a dense array: give .toarray()")
     array = np.asarray(candidates)

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats, frozen
 from ..mdp.model import MDP
-from ..precision import INVISIBLE, ranks
+from ..precision import DEPENDENT, INVISIBLE, NO_RISK, ranks
 from .potential_shaping import Indistinct, indistinct_directions
-from .scorer import NOTHING, RiskScorer, length_of, unit_weights
-from .worldview import DEPENDENT, Worldview, check_worldview, unit_rows, without_span
+from .scorer import RiskScorer, length_of, unit_weights
+from .worldview import Worldview, check_worldview, unit_rows, without_span
 
 
 def teaching_risk(view: Worldview, weights: ArrayLike) -> float:
@@ -120,7 +120,7 @@ looks the same, and the first is better (teaching risk 1.00).
     check_worldview(view, mdp)
     r = without_span(view.basis, unit_weights(view, weights))
     risk = length_of(r)
-    if risk <= NOTHING:
+    if risk <= NO_RISK:
         seen = "The learner can express the reward in what it sees: none of it is hidden."
         return BlindSpot(frozen(np.zeros(view.n_features)), risk, seen)
     direction = unit_rows(r[None, :])[0]

@@ -23,14 +23,7 @@ from scipy.linalg.lapack import dgejsv
 from ..arrays import Floats, Names, as_floats, check_finite, checked_names, frozen
 from ..errors import require
 from ..mdp.model import MDP, check_is_mdp
-from ..precision import EPS, RESIDUAL
-
-# A vector is dependent on others if at most this share of it sticks out of their span. Rounding
-# leaves a few eps of a truly dependent one, so this leaves room for rows that were themselves
-# computed; and of what sticks out further, at least the first six digits are right.
-DEPENDENT = 1e-10
-# By up to this share an earlier row is preferred to a later one that sticks out a little further.
-FAVOUR = 1e-2
+from ..precision import DEPENDENT, EPS, RESIDUAL
 
 
 @dataclass(frozen=True, eq=False)
@@ -377,7 +370,8 @@ def extended_basis(basis: Floats, rows: Floats) -> Floats:
         # To make a short vector a unit vector magnifies what rounding left of the span in it.
         return np.vstack([basis, unit_rows(without_span(basis, unit_rows(added)))])
     # Rows that stick out as far as each other are taken in their order, whatever is rounded.
-    sticking_out *= np.linspace(1.0, 1.0 - FAVOUR, len(rows))[:, None]
+    # By up to this share an earlier row is preferred to a later one that sticks out a bit further.
+    sticking_out *= np.linspace(1.0, 1.0 - 1e-2, len(rows))[:, None]
     # Longest first, so that of nearly dependent rows the best determined directions are kept.
     q, triangle, _ = qr(sticking_out.T, mode="economic", pivoting=True)
     lengths = np.diagonal(triangle)

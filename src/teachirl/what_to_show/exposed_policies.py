@@ -25,20 +25,13 @@ from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error, feature_expectations
 from ..mdp.planning import Plan, optimal_policy
 from ..mdp.policy import Policy
-from ..precision import EPS, first_largest
+from ..precision import EPS, INVISIBLE, SOLVED, first_largest
 
 # How long θ is: what looks best up to one part in this many is told apart by what it earns.
 LENGTH = 1e4
 # One policy is better to show than another if it earns more by this share of max R − min R; less
 # may be rounding, and is a tie.
 UP = 1e-7
-# θ is long, so that planning must be as exact for what is earned to count.
-TOLERANCE = 1e-12
-# A direction in which AM is narrower than this share of how far it is from 0 is not stretched to
-# the width of the others: it would be rounding that is stretched.
-NARROW = 1e-9
-# Lengths up to 1 that differ by less than this are even, and the first is taken.
-EVEN = 1e-2
 
 
 class Exposed(NamedTuple):
@@ -71,7 +64,7 @@ class Exposer:
         self._look_through(np.eye(len(basis)))
         points = self._corners()
         _, widths, axes = np.linalg.svd(points - points.mean(axis=0))
-        least = NARROW * float(np.abs(points).max()) or 1.0  # if nothing is seen at all
+        least = INVISIBLE * float(np.abs(points).max()) or 1.0  # if nothing is seen at all
         # Symmetric, so that it does not matter which axes were taken where there is a choice.
         self._look_through(axes.T @ (axes / np.maximum(widths, least)[:, None]))
 
@@ -92,12 +85,13 @@ class Exposer:
                 return found
             # Next, where all that was found is alike.
             _, widths, axes = np.linalg.svd(found - found.mean(axis=0))
-            spread = int(np.count_nonzero(widths > NARROW * widths[0]))
+            spread = int(np.count_nonzero(widths > INVISIBLE * widths[0]))
             along = axes[-1]
             if spread < rank:
                 alike = axes[spread:].T @ axes[spread:]
                 lengths = np.linalg.norm(alike, axis=0)
-                longest = first_largest(lengths, EVEN)
+                # Lengths up to 1 that differ by less than this are even, and the first is taken.
+                longest = first_largest(lengths, 1e-2)
                 along = alike[longest] / lengths[longest]
 
     def _ends(self, along: Floats) -> Floats:
@@ -121,9 +115,7 @@ class Exposer:
         """
         self.solves += 1
         reward = np.append(theta, earn)
-        plan = optimal_policy(
-            self._seen, reward, tolerance=TOLERANCE, guess=self._guesses.get(kind)
-        )
+        plan = optimal_policy(self._seen, reward, tolerance=SOLVED, guess=self._guesses.get(kind))
         self._guesses[kind] = plan.values
         return plan, feature_expectations(self._seen, plan.policy)
 

@@ -10,38 +10,31 @@ case, and how much better anything else could be is bounded by `upper_bound`.
 
 from __future__ import annotations
 
-import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..demonstrations.demonstration import Demonstration
-from ..errors import require
+from ..errors import Status, require
 from ..guarantees.bounds import matching_room
 from ..guarantees.worst_case import worst_case
 from ..mdp.model import MDP
 from ..mdp.planning import optimal_policies, optimal_policy, worst_policy
 from ..mdp.policy import Policy
-from ..precision import first_largest
+from ..precision import SEARCH_TIE, first_largest
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview, check_worldview
 from .exposed_policies import LENGTH, UP, Exposed, Exposer
 from .upper_bound import prove
 
-# A climb ends when its steps, relative to the length of θ, are shorter than this.
-LEAST = 1e-3
 # The first step, and what a step is multiplied by if it does not lead up: climbs are rough, and
 # those that got highest go on in patience. Found by measuring, as all of these.
 ROUGH, PATIENT = (0.5, 0.8), (0.6, 0.95)
-# In more directions than these AM has too many facets to bound them all.
-PROVABLE = 6
-# Gains below this share of max R − min R are not told from 0: the worst case is as exact as that.
-EQUAL = 1e-6
 
 
-class ShownStatus(enum.Enum):
+class ShownStatus(Status):
     """How the search for a demonstration ended; the text says what to do about it.
 
     Examples
@@ -55,12 +48,6 @@ class ShownStatus(enum.Enum):
     BLIND = "all demonstrations look alike to the learner: none is better; teach a feature"
     OUT_OF_SOLVES = "others may guarantee more, if not more than upper; raise proof_solves"
     UNPROVED = "others may guarantee more, if not more than upper; raise starts to search further"
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,45 +158,42 @@ def best_demonstration(
     require(w.shape == shape, f"weights must have shape {shape}, got {w.shape}")
     _check_search(rng, starts, proof_solves, tolerance)
     best, worst = optimal_policy(mdp, w), worst_policy(mdp, w)
-    span, policy = best.lower - worst.upper, best.policy
-    plain = case = worst_case(mdp, view, w, policy)
-    solves, upper, status = 2 + plain.solves, best.upper, ShownStatus.OPTIMAL
-    if span > 0.0 and upper - plain.lower > tolerance * span:
+    span, upper = best.lower - worst.upper, best.upper
+    plain = _certified(mdp, view, w, best.policy)
+    solves, shown, status = 2 + plain.solves, plain, ShownStatus.OPTIMAL
+    if span > 0.0 and upper - plain.guaranteed > tolerance * span:
         never = indistinct_directions(mdp) if indistinct is None else indistinct
         basis = view.without(never.basis).basis
         # Beside larger features, what the learner sees may be rounding to us, and not to the
         # learner.
-        overlooked = not _looks_alike(mdp, view, basis)
-        if len(basis) == 0 and not overlooked:
-            upper, status = min(plain.upper, upper), ShownStatus.BLIND
-        elif len(basis) == 0:
-            status = ShownStatus.UNPROVED
-        else:
+        stuck = not _looks_alike(mdp, view, basis)
+        if len(basis):
             exposer = Exposer(mdp, basis, w, span)
             places = [exposer.coordinates(reward) for reward in (view.matrix.T @ plain.theta, w)]
             found = _search(exposer, places, starts, rng)
-            stuck = overlooked or len(basis) > PROVABLE
+            # In more directions than these AM has too many facets to bound them all.
+            stuck = stuck or len(basis) > 6
             if not stuck and proof_solves > 0:
                 proof = prove(exposer, found, upper / span, 0.5 * tolerance, proof_solves)
                 found, upper, stuck = proof.best, min(upper, proof.upper * span), proof.stuck
-            case = worst_case(mdp, view, w, found.policy)
-            solves += exposer.solves + case.solves
-            if case.lower - plain.lower > EQUAL * span:
-                policy = found.policy
-            else:
-                case = plain
-            if upper - case.lower > tolerance * span:
+            other = _certified(mdp, view, w, found.policy)
+            solves += exposer.solves + other.solves
+            shown = other if other.guaranteed - plain.guaranteed > SEARCH_TIE * span else plain
+            if upper - shown.guaranteed > tolerance * span:
                 status = ShownStatus.UNPROVED if stuck else ShownStatus.OUT_OF_SOLVES
-    return Shown(
-        policy=policy,
-        demonstration=Demonstration.of_policy(mdp, policy),
-        guaranteed=case.lower,
-        upper=max(upper, case.lower),
-        gain=case.lower - plain.lower,
-        theta=case.theta,
-        solves=solves,
-        status=status,
-    )
+        elif stuck:
+            status = ShownStatus.UNPROVED
+        else:
+            upper, status = min(plain.upper, upper), ShownStatus.BLIND
+    upper, gain = max(upper, shown.guaranteed), shown.guaranteed - plain.guaranteed
+    return replace(shown, upper=upper, gain=gain, solves=solves, status=status)
+
+
+def _certified(mdp: MDP, view: Worldview, w: Floats, policy: Policy) -> Shown:
+    """What showing the policy guarantees, and that it guarantees no more."""
+    case, shown = worst_case(mdp, view, w, policy), Demonstration.of_policy(mdp, policy)
+    status, solves = ShownStatus.UNPROVED, case.solves
+    return Shown(policy, shown, case.lower, case.upper, 0.0, case.theta, solves, status)
 
 
 def _check_search(rng: object, starts: int, proof_solves: int, tolerance: float) -> None:
@@ -271,7 +255,8 @@ def _climb(
 ) -> Exposed:
     """Random steps that are taken if they lead up; then the next is longer, otherwise shorter."""
     rank = len(here.theta)
-    while step > LEAST:
+    # A climb ends when its steps, relative to the length of θ, are shorter than this.
+    while step > 1e-3:
         there = exposer.expose(here.theta + step / np.sqrt(rank) * rng.standard_normal(rank))
         if there.reward > here.reward + UP:
             here, step = there, min(2.0 * step, 1.0)

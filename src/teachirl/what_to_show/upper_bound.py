@@ -28,12 +28,10 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from ..arrays import Floats
-from ..precision import ranks
+from ..precision import SEARCH_TIE, ranks
 from .exposed_policies import LENGTH, UP, Exposed, Exposer
 
 FLAT = 1e-8
-# What differs by less is in a tie, wherever facets are put in order.
-EVEN = 1e-6
 # Points that are added before the facets are computed anew.
 BATCH = 8
 # MDP solves for the bound of one facet, at most.
@@ -61,7 +59,7 @@ class _Facet(NamedTuple):
     @property
     def place(self) -> tuple[int, ...]:
         """By what facets are put in order, whichever Qhull finds first."""
-        return tuple(round(number / EVEN) for number in self.key)
+        return tuple(round(number / SEARCH_TIE) for number in self.key)
 
 
 def prove(exposer: Exposer, best: Exposed, highest: float, enough: float, max_solves: int) -> Proof:
@@ -132,7 +130,7 @@ class _Hull:
                     self.bounds[facet.key] = self.bound(facet)
             bounds = [self.bounds[facet.key] for facet in facets]
             upper = min(upper, max(*bounds, self.tallest + error))
-            highest = np.argsort(ranks(bounds, EVEN), kind="stable")
+            highest = np.argsort(ranks(bounds, SEARCH_TIE), kind="stable")
             worth = [facets[place] for place in highest if bounds[place] > self.goal][:BATCH]
             changes = [self.refine(facet) for facet in worth]
             if upper > self.goal and not any(changes):

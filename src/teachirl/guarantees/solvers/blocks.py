@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
 from ...arrays import Floats, Ints
-from ...mdp.kernels import Table
 from ...mdp.kernels.blocks import add_visits, block_features, product, share_out
 from ...mdp.kernels.chains import without_flow
 from ...mdp.model import MDP
@@ -69,9 +68,8 @@ class Blocks:
 
     def columns(self, policy: Policy) -> Floats:
         """⟨d_i, μ_g(π)⟩: array [G, n]; its sum over the blocks is ⟨d_i, μ(π)⟩."""
-        layout = self.mdp.dynamics.layout
-        if policy.pairs is not None and isinstance(layout, Table) and layout.own == 1.0:
-            return self._by_paths(layout, policy.pairs)
+        if policy.pairs is not None and self.mdp.dynamics.deterministic:
+            return self._by_paths(policy.pairs)
         if self.mdp.n_states <= DIRECT_LIMIT:
             return self._by_values(policy)
         return self._by_visits(policy)
@@ -103,7 +101,7 @@ class Blocks:
         with ThreadPoolExecutor(cores) as threads:
             return list(threads.map(work, parts))
 
-    def _by_paths(self, layout: Table, pairs: Ints) -> Floats:
+    def _by_paths(self, pairs: Ints) -> Floats:
         mdp = self.mdp
         table, width, few = self._paths_table()
         cores = (os.cpu_count() or 1) if mdp.n_states >= LARGE else 1
@@ -117,7 +115,7 @@ class Blocks:
         def part(i: int) -> None:
             first, last = ends[i], ends[i + 1]
             block_features(
-                layout,
+                mdp.dynamics.layout,
                 choice,
                 mdp.start,
                 self.states,
@@ -211,8 +209,7 @@ class Blocks:
 
 def block_count(mdp: MDP, rank: int) -> int:
     """More blocks mean fewer MDP solves and a larger master problem; found by measuring."""
-    layout = mdp.dynamics.layout
-    if isinstance(layout, Table) and layout.own == 1.0:
+    if mdp.dynamics.deterministic:
         if mdp.n_states > 100_000:
             return 400
         return 16 if rank <= 24 and mdp.n_states <= 1000 else 64

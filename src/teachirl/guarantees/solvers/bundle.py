@@ -19,20 +19,21 @@ The bounds in between steer; what is returned is proved at the end, as in `progr
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...arrays import Floats, frozen
 from ...errors import require
 from ...mdp import clock
 from ...mdp.model import MDP
-from ...mdp.occupancy import RELATIVE_ERROR, expectation_error, policy_from_occupancy
+from ...mdp.occupancy import expectation_error, policy_from_occupancy
 from ...mdp.occupancy import occupancy as occupancy_of
 from ...mdp.planning import Plan, optimal_policy
 from ...mdp.policy import Policy, check_policy
-from ...precision import FINEST, up
+from ...precision import FINEST, SOLVED, up
 from ...views.worldview import Worldview
 from ..bounds import (
     WorstCaseBounds,
@@ -43,14 +44,11 @@ from ..bounds import (
     matching_room,
     mirrored,
 )
-from .blocks import Blocks, block_count
+from .blocks import block_count
 from .master import Master
+from .plans import Case, OwnPlans, Plans
 from .view_coordinates import ViewCoordinates
 
-# A mixture matches if ‖r‖ is at most this share of the largest ‖μ‖, max‖φ‖/(1 − γ).
-MATCHED = 1e-12
-SERIOUS = 0.1  # the share of the promised gain that makes a step
-BALLS = 50  # columns of the ball between two MDP solves, at most
 IDLE = 10  # steps in a row that promise nothing and bring nothing: rounding, time to stop
 
 
@@ -105,13 +103,15 @@ def worst_case_by_bundle(
     sight = ViewCoordinates(mdp, view, float(mismatch))
     count = block_count(mdp, len(sight.basis)) if blocks is None else blocks
     deadline = clock.seconds() + max_seconds
-    search = Search(mdp, sight, -w if maximise else w, target, policy, tolerance, count)
+    case = Case(mdp, sight, -w if maximise else w, target, policy)
+    plans = OwnPlans(case, count)
+    search = Search(case, plans, tolerance)
     early = WorstCaseStatus.INACCURATE
     search.prepare()
-    search.begin()
+    search.begin(sight.basis @ case.w)  # that of the width certificate
     if search.climb(max_solves, deadline):
         early = WorstCaseStatus.OUT_OF_BUDGET
-    found = search.result()
+    found = search.result(plans.occupancy())
     if found.status is WorstCaseStatus.INACCURATE:
         found = replace(found, status=early)
     return mirrored(found) if maximise else found
@@ -120,85 +120,79 @@ def worst_case_by_bundle(
 class Search:
     """The bundle method's state. Rewards are counted from the demonstration's, ⟨w, μ_T⟩."""
 
-    def __init__(
-        self,
-        mdp: MDP,
-        sight: ViewCoordinates,
-        w: Floats,
-        target: Floats,
-        policy: Policy | None,
-        tolerance: float,
-        blocks: int,
-    ) -> None:
-        self.mdp, self.sight, self.w, self.target = mdp, sight, w, target
-        self.policy, self.tolerance, self.count = policy, tolerance, blocks
+    def __init__(self, case: Case, plans: Plans, tolerance: float) -> None:
+        self.case, self.plans, self.tolerance = case, plans, tolerance
         self.solves = 0
         self.guess: Floats | None = None
         # Where w is 0, any unit will do.
-        self.unit = float(np.linalg.norm(w)) or 1.0
-        self.asked = FINEST * self.unit * sight.reach
+        self.unit = float(np.linalg.norm(case.w)) or 1.0
+        self.asked = FINEST * self.unit * case.sight.reach
         self.highest, self.lowest = math.inf, -math.inf
         self.lower, self.upper = -math.inf, math.inf
-        self.theta = np.zeros(len(sight.basis))
-        self.policies: dict[int, Policy] = {}
-        self.mixture: dict[int, Floats] | None = None
+        self.theta = np.zeros(len(case.sight.basis))
+        balls = 1 if case.sight.mismatch else 0
+        self.master = Master(len(self.theta), plans.blocks.count + balls)
 
     def prepare(self) -> None:
         """The best policy and the worst, and the first columns."""
-        sight, w, target, policy = self.sight, self.w, self.target, self.policy
-        best = self._plan(-w, 1e-6)
+        case = self.case
+        best = self._plan(-case.w, 1e-6)
         self.guess = None
-        worst = self._plan(w, 1e-6)
+        worst = self._plan(case.w, 1e-6)
         self.highest, self.lowest = best.upper, -worst.upper
         self.asked = max(self.tolerance * (best.lower + worst.lower), self.asked)
-        size = len(sight.basis)
-        self.blocks = self._blocks()
-        self.owners: NDArray[np.int64] = np.arange(self.blocks.count, dtype=np.int64)
-        self.master = Master(size, self.blocks.count + (1 if sight.mismatch else 0))
-        shown = np.concatenate([sight.basis @ target, [w @ target]])
-        self.shown, self.earned = shown[:-1], float(shown[-1])
-        self.origin = self.blocks.masses[:, None] * shown
-        if policy is not None:
-            self.origin = self._columns(policy)
-            self._put(policy, np.zeros_like(self.origin))
-            self.upper, self.mixture = 0.0, {0: np.ones(self.blocks.count)}
-        if sight.mismatch:
-            self._put_ball(np.zeros(size))
-        self._note(self.theta, self.lowest - self.earned)
-        self._put(worst.policy)
-        if policy is None:
-            self._put(best.policy)
+        self.plans.begin(self.master)
+        if case.policy is not None:
+            self.upper = 0.0
+        if case.sight.mismatch:
+            self._put_ball(np.zeros_like(self.theta))
+        self._note(self.theta, self.lowest - case.earned)
+        self.plans.put(worst.policy, self.master)
+        if case.policy is None:
+            self.plans.put(best.policy, self.master)
 
-    def begin(self) -> None:
-        """The first θ, that of the width certificate, and the t that goes with it."""
-        self.centre = self.sight.basis @ self.w
-        self.at_centre, first = self._look(self.centre)
+    def wider(self, direction: Floats, plans: Plans, master: Master, upper: float) -> Search:
+        """The search in a view with one more coordinate, from where this one stands; for ε = 0.
+
+        The master has the columns of this one, an entry longer; the upper bound is known for it.
+        """
+        other = copy(self)
+        other.case, other.plans, other.master = self.case.wider(direction), plans, master
+        other.upper, other.solves = upper, 0
+        other.theta = other.centre = np.append(self.theta, 0.0)
+        other.at_centre = self.lower
+        return other
+
+    def begin(self, theta: Floats) -> None:
+        """The first θ [r], and the t that goes with it."""
+        self.centre = theta
+        self.at_centre, first = self.look(self.centre)
         distance = float(np.linalg.norm(first[:, :-1].sum(axis=0)))
-        self.t = 4.0 * self.unit / max(distance, 1e-3 * self.sight.reach)
+        self.t = 4.0 * self.unit / max(distance, 1e-3 * self.case.sight.reach)
 
     @property
     def matchable(self) -> bool:
         """Whether the lower bound is one that a policy can have."""
-        return self.lower <= self.highest - self.earned
+        return self.lower <= self.highest - self.case.earned
 
     def climb(self, max_solves: int, deadline: float) -> bool:
         """Search until the bounds are close or nothing is to gain; whether it ran out of budget."""
         master, promised, failures, idle = self.master, 0.0, 0, 0
         while self.matchable:
             if self.solves >= max_solves or clock.seconds() > deadline:
-                self._match(self.t)
+                self.match(self.t)
                 return True
-            model = self._maximise(self.centre, self.t, 0.02 * max(self.asked, promised))
+            model = self.maximise(self.centre, self.t, 0.02 * max(self.asked, promised))
             promised = model - self.at_centre
             if promised <= 0.4 * self.asked:
                 known = self.upper, self.lower
-                if self._match(self.t):
+                if self.match(self.t):
                     return False
                 if self.upper == math.inf:  # what there is cannot match yet: let theta go further
                     self.t *= 10.0
-                    self._maximise(self.centre, self.t, 0.02 * self.asked)
+                    self.maximise(self.centre, self.t, 0.02 * self.asked)
             theta = master.theta.copy()
-            value, _ = self._look(theta)
+            value, _ = self.look(theta)
             gain = value - self.at_centre
             if promised <= 0.4 * self.asked:
                 idle = idle + 1 if (self.upper, self.lower) == known else 0
@@ -206,7 +200,8 @@ class Search:
                     return False
             # Where the parabola through both values, with the model's slope, has its top.
             top = 0.5 * self.t * promised / (promised - gain) if gain < promised else 10.0 * self.t
-            if gain >= SERIOUS * promised:
+            # This share of the promised gain makes a step.
+            if gain >= 0.1 * promised:
                 self.centre, self.at_centre, failures = theta, value, 0
                 if gain > 0.5 * promised:
                     self.t = min(top, 10.0 * self.t)
@@ -214,20 +209,20 @@ class Search:
                 failures += 1
                 if failures == 3:
                     self.t, failures = max(min(top, self.t), 0.1 * self.t), 0
-        self._match(self.t)
+        self.match(self.t)
         return False
 
-    def result(self) -> WorstCaseBounds:
-        mdp, sight, w = self.mdp, self.sight, self.w
+    def result(self, x: Floats | None) -> WorstCaseBounds:
+        """What is proved, given the occupancy [P] of the mixture with the least reward."""
+        mdp, sight, w = self.case.mdp, self.case.sight, self.case.w
         theta = sight.theta(self.theta)
         lower = self._proved(theta)
-        x = self._occupancy()
         if x is None:
             upper, matched, witness = math.inf, math.inf, None
         else:
             witness = policy_from_occupancy(mdp, x)
             x, mu = _checked_visits(mdp, witness, x)
-            matched = float(np.linalg.norm(sight.view.matrix @ (mu - self.target)))
+            matched = float(np.linalg.norm(sight.view.matrix @ (mu - self.case.target)))
             upper = up(float(w @ mu) + expectation_error(mdp, w))
             size = float(np.linalg.norm(sight.view.matrix * mdp.largest_entries))
             if matched > sight.mismatch + matching_room(mdp) * size / (1.0 - mdp.discount):
@@ -257,33 +252,27 @@ class Search:
             status=status,
         )
 
-    def _blocks(self) -> Blocks:
-        return Blocks(self.mdp, np.vstack([self.sight.basis, self.w]), self.count)
-
-    def _columns(self, policy: Policy) -> Floats:
-        """B and w along what the policy does from each block, [G, r + 1]."""
-        return self.blocks.columns(policy)
-
     def _proved(self, theta: Floats) -> float:
         """The certified lower bound of θ_A [ℓ]."""
         self.solves += 1
-        sight = self.sight
-        return lower_bound(self.mdp, sight.view, self.w, self.target, sight.mismatch, theta)
+        case, sight = self.case, self.case.sight
+        return lower_bound(case.mdp, sight.view, case.w, case.target, sight.mismatch, theta)
 
-    def _look(self, theta: Floats) -> tuple[float, Floats]:
+    def look(self, theta: Floats) -> tuple[float, Floats]:
         """D(θ), and the columns that its plan adds."""
-        q = self.w - self.sight.basis.T @ theta
+        case, sight = self.case, self.case.sight
+        q = case.w - sight.basis.T @ theta
         # The rewards' range, which planning's tolerance is a fraction of, is at most this.
-        range_ = 2.0 * float(np.linalg.norm(q)) * self.sight.reach
+        range_ = 2.0 * float(np.linalg.norm(q)) * sight.reach
         plan = self._plan(q, min(max(0.1 * self.asked / range_, 1e-13), 1e-3) if range_ else 1.0)
-        value = -plan.upper + float(theta @ self.shown) - self.sight.penalty(theta) - self.earned
+        value = -plan.upper + float(theta @ case.shown) - sight.penalty(theta) - case.earned
         self._note(theta, value)
-        return value, self._put(plan.policy)
+        return value, self.plans.put(plan.policy, self.master)
 
     def _plan(self, q: Floats, tolerance: float) -> Plan:
         """A policy that is worst for q."""
         self.solves += 1
-        plan = optimal_policy(self.mdp, -q, tolerance=tolerance, guess=self.guess)
+        plan = optimal_policy(self.case.mdp, -q, tolerance=tolerance, guess=self.guess)
         self.guess = plan.values
         return plan
 
@@ -291,39 +280,28 @@ class Search:
         if value > self.lower:
             self.lower, self.theta = value, theta
 
-    def _put(self, policy: Policy, columns: Floats | None = None) -> Floats:
-        """Add the policy's columns, [G, r + 1]."""
-        if columns is None:
-            columns = self._columns(policy) - self.origin
-        number = max(self.policies, default=-1) + 1
-        self.policies[number] = policy
-        self.master.add(columns[:, :-1], columns[:, -1], self.owners, number)
-        if len(self.policies) % 64 == 0:
-            held = self.master.sources() | set(self.mixture or ())
-            self.policies = {i: p for i, p in self.policies.items() if i in held}
-        return columns
-
     def _put_ball(self, point: Floats) -> None:
-        self.master.add(point[None], np.zeros(1), np.array([self.blocks.count]), -1)
+        self.master.add(point[None], np.zeros(1), np.array([self.plans.blocks.count]), -1)
 
-    def _maximise(self, centre: Floats, t: float, enough: float) -> float:
+    def maximise(self, centre: Floats, t: float, enough: float) -> float:
         """The master's solution; the ball's columns come as they are needed."""
         model = self.master.solve(centre, t, enough)
-        if not self.sight.mismatch:
+        if not self.case.sight.mismatch:
             return model
-        for _ in range(BALLS):
+        # So many columns of the ball between two MDP solves, at most.
+        for _ in range(50):
             theta = self.master.theta
-            edge = self.sight.edge(theta)
-            held = self.master.least(self.blocks.count)
+            edge = self.case.sight.edge(theta)
+            held = self.master.least(self.plans.blocks.count)
             if held + float(theta @ edge) <= enough:
                 break
             self._put_ball(edge)
             model = self.master.solve(centre, t, enough)
         return model
 
-    def _match(self, t: float) -> bool:
+    def match(self, t: float) -> bool:
         """Multiplier steps until the mixture matches; whether the bounds are then close enough."""
-        limit = MATCHED * self.sight.reach
+        limit = SOLVED * self.case.sight.reach
         before, slow = math.inf, 0
         while slow < 4:
             off = float(np.linalg.norm(self.master.residual))
@@ -332,30 +310,12 @@ class Search:
             slow = slow + 1 if off > 0.5 * before else 0
             before = off
             t *= 4.0
-            self._maximise(self.master.theta.copy(), t, 0.02 * self.asked)
-        self._mix(float(np.linalg.norm(self.master.residual)))
+            self.maximise(self.master.theta.copy(), t, 0.02 * self.asked)
+        off = float(np.linalg.norm(self.master.residual))
+        if not off > limit and self.master.cost < self.upper:
+            self.upper = self.master.cost
+            self.plans.keep(self.master)
         return self.upper - self.lower <= 0.9 * self.asked
-
-    def _mix(self, off: float) -> None:
-        """Keep the master's mixture if it matches and is the worst so far."""
-        if off > MATCHED * self.sight.reach or self.master.cost >= self.upper:
-            return
-        self._keep()
-
-    def _keep(self) -> None:
-        """Remember the master's mixture, and what it earns."""
-        mixture: dict[int, Floats] = {}
-        for source, block, share in zip(*self.master.shares(), strict=True):
-            if source >= 0:
-                shares = mixture.setdefault(int(source), np.zeros(self.blocks.count))
-                shares[block] = share
-        self.upper, self.mixture = self.master.cost, mixture
-
-    def _occupancy(self) -> Floats | None:
-        """The occupancy [P] of the mixture, or of the demonstrated policy."""
-        if self.mixture is None:
-            return None if self.policy is None else occupancy_of(self.mdp, self.policy)
-        return self.blocks.blend(self.policies, self.mixture)
 
 
 def _checked_visits(mdp: MDP, policy: Policy, x: Floats) -> tuple[Floats, Floats]:
@@ -363,7 +323,7 @@ def _checked_visits(mdp: MDP, policy: Policy, x: Floats) -> tuple[Floats, Floats
     dynamics = mdp.dynamics
     y = np.add.reduceat(x, dynamics.offsets[:-1])
     off = mdp.start + mdp.discount * (dynamics.transitions.T @ x) - y
-    if float(np.abs(off).sum()) > RELATIVE_ERROR:
+    if float(np.abs(off).sum()) > SOLVED:
         x = occupancy_of(mdp, policy)
         y = np.add.reduceat(x, dynamics.offsets[:-1])
     return x, np.asarray(mdp.features.T @ (x if mdp.features_per_pair else y))

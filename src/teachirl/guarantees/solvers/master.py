@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from ...arrays import Floats, Ints
 from ...mdp.kernels.master import Pool, Support, minimise, rebuild
 
-PIVOTS = 20_000  # in one solve; it then goes on from the λ reached
 ROOM = 1024
 
 
@@ -81,7 +80,7 @@ class Master:
             t,
             enough,
             floor,
-            PIVOTS,
+            20_000,  # pivots in one solve; it then goes on from the λ reached
             self.residual,
             self.theta,
             self._reduced,

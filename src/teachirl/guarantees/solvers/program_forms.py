@@ -17,13 +17,8 @@ import scipy.sparse as sp
 from ...arrays import Floats
 from ...mdp import clock
 from ...mdp.model import MDP
+from ...precision import MATCHED, SOLVED
 from ...views.worldview import Worldview
-from ..bounds import MATCHED
-
-# What is left of a row by cancellation, relative to its terms, is rounding: no constraint.
-UNSEEN = 1e-12
-# HiGHS' interior point method may go on for ever; it ends in some tens of steps if it ends.
-MOST_STEPS = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +98,7 @@ class Problem:
     @cached_property
     def seen(self) -> Any:
         """bool [r], the rows of Q that are not zero on all pairs; the others constrain nothing."""
-        return self.most > UNSEEN * self.terms
+        return self.most > SOLVED * self.terms
 
     @cached_property
     def scales(self) -> Floats:
@@ -204,7 +199,8 @@ def highs_solver(
         "primal_feasibility_tolerance": 1e-9,
         "dual_feasibility_tolerance": 1e-9,
         "small_matrix_value": 1e-12,
-        "ipm_iteration_limit": MOST_STEPS,
+        # HiGHS' interior point method may go on for ever; it ends in some tens of steps if it ends.
+        "ipm_iteration_limit": 300,
     }
     for name, value in options.items():
         solver.setOptionValue(name, value)

@@ -38,7 +38,7 @@ from ...mdp.occupancy import expectation_error, expectations_of, policy_from_occ
 from ...mdp.occupancy import occupancy as occupancy_of
 from ...mdp.planning import optimal_policy, worst_policy
 from ...mdp.policy import Policy
-from ...precision import FINEST, up
+from ...precision import FINEST, SOLVED, up
 from ...views.worldview import Worldview
 from ..bounds import (
     WorstCaseBounds,
@@ -49,9 +49,7 @@ from ..bounds import (
     matching_room,
     mirrored,
 )
-from .program_forms import UNSEEN, Answer, Problem, solve_cone, solve_linear
-
-_TINY = float(np.finfo(float).tiny)
+from .program_forms import Answer, Problem, solve_cone, solve_linear
 
 Form: TypeAlias = Literal["direct", "lifted", "cone"]
 FORMS: tuple[Form, ...] = ("direct", "lifted", "cone")
@@ -132,7 +130,7 @@ def _witness(problem: Problem, x: Floats) -> _Witness:
         room = matching_room(mdp) * float(np.linalg.norm(view.matrix * problem.largest))
         fits = matched <= problem.mismatch + room / (1.0 - mdp.discount)
     else:
-        rooms = matching_room(mdp) * problem.most + 10.0 * UNSEEN * problem.terms
+        rooms = matching_room(mdp) * problem.most + 10.0 * SOLVED * problem.terms
         fits = bool((np.abs(view.basis @ off) <= rooms / (1.0 - mdp.discount)).all())
     # The policy itself earns at most this, whatever rounding did.
     value = up(float(problem.w @ mu) + expectation_error(mdp, problem.w))
@@ -202,7 +200,8 @@ class _Findings:
 
 def _solve(problem: Problem, form: Form, x: Floats | None, tolerance: float) -> WorstCaseBounds:
     mdp, w = problem.mdp, problem.w
-    finest = max(FINEST * float(np.linalg.norm(w)) * mdp.largest_feature, _TINY)
+    least = float(np.finfo(float).tiny)
+    finest = max(FINEST * float(np.linalg.norm(w)) * mdp.largest_feature, least)
     span = optimal_policy(mdp, w, tolerance=1e-6).lower - worst_policy(mdp, w, tolerance=1e-6).upper
     asked = max(tolerance * span, finest / (1.0 - mdp.discount))
     found = _Findings(problem, x)

@@ -1,10 +1,15 @@
-"""One step of the projection learner, where the world is deterministic and its features dense."""
+"""The projection learner's step, and many of them where the world is deterministic."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from .layouts import StateReward, compiled
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Floats
+from ...precision import EPS
+from .layouts import Layout, StateReward, compiled
 from .linear import push
 from .master import dot
 from .sweeps import extremes, length, plan
@@ -13,50 +18,141 @@ from .sweeps import extremes, length, plan
 MOST_ROUNDS = np.int64(1000)
 
 
-@compiled
-def project(layout, features, start, target, discount, tolerance, v, choice, mu, x, offsets):
-    """Plan for the reward (target − mu)/‖target − mu‖ and move mu, x towards the policy found.
+class World(NamedTuple):
+    """Deterministic dynamics, and features [S, ℓ]."""
 
-    features is [S, ℓ], v [S] the values to start from, choice [S] a workspace; mu [ℓ] and the
-    occupancy x [P] of a policy are changed to those of its best mixture with the new one. Gives
-    back the values, the reward's weights, what no policy's mismatch is below, up to rounding, and
-    the new mixture's mismatch.
+    layout: Layout
+    features: Floats
+    start: Floats
+    discount: float
+    offsets: NDArray[np.int64]
+
+
+class Aim(NamedTuple):
+    """target [ℓ], in units [ℓ] of the features as given; and when to stop: at the goal, where what
+    is left to gain is enough, or after so many steps in a row that bring nothing."""
+
+    target: Floats
+    units: Floats
+    scale: float
+    goal: float
+    enough: float
+    patience: int
+
+
+class Mixture(NamedTuple):
+    """Feature expectations mu [ℓ] and occupancy x [P] of the policies so far as one; the values [S]
+    and the choices [S] of the last plan; the weights [ℓ] of the last step, and of the one that
+    proved most."""
+
+    mu: Floats
+    x: Floats
+    values: Floats
+    choice: NDArray[np.uint8]
+    weights: Floats
+    best: Floats
+
+
+class Standing(NamedTuple):
+    """The mismatch; what no policy's is below, up to rounding; the gap between them; how many steps
+    in a row have brought nothing; and whether to stop."""
+
+    miss: float
+    near: float
+    gap: float
+    idle: int
+    ended: bool
+
+
+@compiled
+def needed(gap, scale):
+    """How exactly to plan, as a fraction of the returns' range, for a gap that is to be closed."""
+    share = gap / scale if scale > 0.0 else 1.0
+    return min(max(0.05 * share, 1e-13), 1e-3)
+
+
+@compiled
+def brings_nothing(before, gap, scale):
+    """Whether the gap between the mismatch and what is proved has fallen by rounding only."""
+    return gap > before - 8.0 * EPS * scale
+
+
+@compiled
+def best_share(ahead, missing):
+    """α ∈ [0, 1] with the least ‖missing − α · ahead‖."""
+    miss, reach = length(missing), length(ahead)
+    if miss == 0.0 or reach == 0.0:
+        return 0.0
+    # Divided first, so that no square under- or overflows.
+    return min(max(miss / reach * (dot(ahead, missing / miss) / reach), 0.0), 1.0)
+
+
+@compiled
+def advance(aim, mixture, standing, mu, x, near):
+    """Mix in the policy with mu [ℓ] and x [P] that is best for `mixture.weights`.
+
+    They prove that no policy's mismatch is below `near`.
     """
-    n, width = features.shape
-    q = target - mu
-    miss = length(q)
-    q /= miss
-    rewards = np.empty(n)
-    for s in range(n):
-        rewards[s] = dot(features[s], q)
-    least, most = extremes(rewards)
-    for s in range(n):
-        v[s] = min(max(v[s], least / (1.0 - discount)), most / (1.0 - discount))
-    goal = 0.5 * tolerance * (most - least) / (1.0 - discount)
-    values, hoped, high, _, _, _, _, _ = plan(
-        layout,
-        StateReward(rewards),
-        start,
-        v,
-        choice,
-        discount,
-        goal,
-        0.5 * (1.0 - discount) * goal,
-        MOST_ROUNDS,
-    )
-    visits = push(layout, choice, start, discount)
-    ahead = -mu
-    for s in range(n):
-        for i in range(width):
-            ahead[i] += visits[s] * features[s, i]
-    reach = length(ahead)
-    share = miss / reach * (dot(ahead, q) / reach) if reach > 0.0 else 0.0
-    share = min(max(share, 0.0), 1.0)
-    for i in range(width):
-        mu[i] += share * ahead[i]
+    target, weights = aim.target, mixture.weights
+    ahead = mu - mixture.mu
+    share = best_share(ahead, target - mixture.mu)
+    for i in range(ahead.size):
+        mixture.mu[i] += share * ahead[i]
     for p in range(x.size):
-        x[p] *= 1.0 - share
-    for s in range(n):
-        x[offsets[s] + choice[s]] += share * visits[s]
-    near = dot(q, target) - hoped - discount / (1.0 - discount) * high
-    return values, q, near, length(target - mu)
+        mixture.x[p] = mixture.x[p] * (1.0 - share) + share * x[p]
+    if near > standing.near:
+        mixture.best[:] = weights
+    near = max(near, standing.near)
+    miss = length(target - mixture.mu)
+    gap = miss - near
+    idle = standing.idle + 1 if brings_nothing(standing.gap, gap, aim.scale) else 0
+    ended = miss <= aim.goal or gap <= 0.9 * aim.enough or idle == aim.patience
+    return Standing(miss, near, gap, idle, ended)
+
+
+@compiled
+def walk(world, aim, mixture, standing, history):
+    """At most as many steps as the history has room for; how many, and where they led.
+
+    Each writes its mismatch, in the features as given, into the history.
+    """
+    features, discount = world.features, world.discount
+    n, width = features.shape
+    rewards, x = np.empty(n), np.empty(mixture.x.size)
+    taken = 0
+    while taken < history.size and not standing.ended:
+        q = aim.target - mixture.mu
+        q /= length(q)
+        mixture.weights[:] = q
+        for s in range(n):
+            rewards[s] = dot(features[s], q)
+        least, most = extremes(rewards)
+        v = mixture.values
+        for s in range(n):
+            v[s] = min(max(v[s], least / (1.0 - discount)), most / (1.0 - discount))
+        tolerance = needed(standing.gap, aim.scale)
+        goal = 0.5 * tolerance * (most - least) / (1.0 - discount)
+        values, hoped, high, _, _, _, _, _ = plan(
+            world.layout,
+            StateReward(rewards),
+            world.start,
+            v,
+            mixture.choice,
+            discount,
+            goal,
+            0.5 * (1.0 - discount) * goal,
+            MOST_ROUNDS,
+        )
+        v[:] = values
+        visits = push(world.layout, mixture.choice, world.start, discount)
+        mu = np.zeros(width)
+        x[:] = 0.0
+        for s in range(n):
+            x[world.offsets[s] + mixture.choice[s]] = visits[s]
+            for i in range(width):
+                mu[i] += visits[s] * features[s, i]
+        near = dot(q, aim.target) - hoped - discount / (1.0 - discount) * high
+        standing = advance(aim, mixture, standing, mu, x, near)
+        history[taken] = length(aim.units * (aim.target - mixture.mu))
+        taken += 1
+    return taken, standing

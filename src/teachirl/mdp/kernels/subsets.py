@@ -24,10 +24,6 @@ from .layouts import kernel
 
 _compiled: Any = kernel(fastmath={"reassoc", "contract", "nsz"})
 
-# H stays positive definite by this much, so that rounding in N leaves it so.
-MARGIN = 1e-12
-LEAST = 1e-9  # of z and D: at 0 a feature could not come back
-
 
 @_compiled
 def factorise(matrix):
@@ -69,7 +65,8 @@ def positive(N, D):
     """Whether N − D is positive definite by a margin."""
     matrix = N.copy()
     for i in range(len(D)):
-        matrix[i, i] -= D[i] + MARGIN
+        # H stays positive definite by this much, so that rounding in N leaves it so.
+        matrix[i, i] -= D[i] + 1e-12
     return factorise(matrix)
 
 
@@ -171,7 +168,8 @@ def share_out(z, v, D, costs, budget):
         rest -= costs[i] * ratios[i]
         left -= costs[i]
     for i in range(n):
-        z[i] = max(min(1.0, scale * ratios[i]), LEAST)
+        # From 0 a feature could not come back.
+        z[i] = max(min(1.0, scale * ratios[i]), 1e-9)
 
 
 @_compiled

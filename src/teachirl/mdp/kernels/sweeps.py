@@ -19,7 +19,6 @@ from .layouts import (
 from .linear import CHAINS, Following, bicgstab, copy
 
 PAIRS_OF_SWEEPS = 3  # forward and backward, between two looks at the residual
-STALLED = 200  # rounds without progress after which rounding is to blame
 LANES = 32  # rewards swept together: enough vector operations to hide the latency of each
 
 
@@ -143,6 +142,27 @@ def extrapolate(v, older, step, largest_rate):
 
 
 @part
+def remember(v, older, step):
+    """older ← v, and step ← how far that is."""
+    for s in range(v.size):
+        step[s] = v[s] - older[s]
+        older[s] = v[s]
+
+
+@part
+def evaluate(layout, v, backed_up, choice, discount, target, work):
+    """v ← the values of the greedy policy, from the residual of v; Tv, if that does not help."""
+    before = 0.0
+    for s in range(v.size):
+        work[6, s] = backed_up[s] - v[s]
+        before += abs(work[6, s])
+    goal = max(0.01 * before, 0.1 * target * (1.0 - discount) * v.size)
+    left = bicgstab(Following(layout, choice, discount), v, work[6], goal, 200, work)
+    if not left < before:
+        copy(backed_up, v)
+
+
+@part
 def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
     """Sweep v until MacQueen's bounds on the optimal values are at most `target` apart.
 
@@ -188,7 +208,7 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
             stalled = 0
         elif stuck:
             stalled += 1
-            if stalled == STALLED:
+            if stalled == 200:  # without progress for so long, rounding is to blame
                 break
         previous = spread
         if mixing:
@@ -201,14 +221,7 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
         elif stuck:
             if work.size == 0:
                 work = np.empty((7, n))
-            before = 0.0
-            for s in range(n):
-                work[6, s] = backed_up[s] - v[s]
-                before += abs(work[6, s])
-            goal = max(0.01 * before, 0.1 * target * (1.0 - discount) * n)
-            left = bicgstab(Following(layout, choice, discount), v, work[6], goal, 200, work)
-            if not left < before:
-                copy(backed_up, v)
+            evaluate(layout, v, backed_up, choice, discount, target, work)
         else:
             if phase == 3 and spread > 0.9 * before_jump:
                 copy(saved, v)
@@ -221,13 +234,10 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
                     older, step, saved = np.empty(n), np.empty(n), np.empty(n)
                 phase %= 3
                 if phase == 2:
-                    copy(v, saved)
                     before_jump = spread
+                    copy(v, saved)
                     extrapolate(v, older, step, discount**steps)
-                else:
-                    for s in range(n):
-                        step[s] = v[s] - older[s]
-                copy(v, older)
+                remember(v, older, step)
                 phase += 1
         if stalled % 2 == 0:
             for _ in range(PAIRS_OF_SWEEPS):

@@ -1,0 +1,224 @@
+"""Worldviews that share all rows but one, and with them what is known of their worst cases.
+
+A candidate f adds to a view with the orthonormal basis B one direction u, f's part orthogonal to B
+at length 1 (`across`). What a plan does from each block of start states (`blocks`) is a column of
+every candidate's master problem: ⟨B, μ_g⟩ and ⟨w, μ_g⟩ are the same for all, ⟨u, μ_g⟩ is its own.
+So the plans of one *pool* serve them all, and two things follow without solving an MDP:
+
+- The best mixture of the pool's columns that matches μ_T in B and u bounds the candidate's worst
+  case from above (`weigh`).
+- Of two points that match in B, one on either side of μ_T along u, a mixture matches in u as well:
+  what is found for one candidate bounds the worst cases of the others (`Points`).
+
+Rewards are counted from the demonstration's, ⟨w, μ_T⟩.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..arrays import Floats
+from ..guarantees.bounds import WorstCaseBounds
+from ..guarantees.solvers.blocks import Blocks, block_count
+from ..guarantees.solvers.bundle import Search
+from ..guarantees.solvers.master import Master
+from ..guarantees.solvers.plans import Case
+from ..mdp.kernels.race import meet
+from ..mdp.policy import Policy
+from ..precision import DEPENDENT, SOLVED
+from ..views.worldview import Worldview, unit_rows, without_span
+
+POINTS = 128  # that are kept: each new one is compared to all of them
+PLANS = 64  # whose columns the pool holds at most, unless the present worst case took more
+FAR = 10.0  # how much further than the present t a mixture that matches is sought
+IDLE = 3  # MDP solves in a row that bring nothing: time for smaller steps
+SOLVES = 2000  # for one candidate, at most; as for one worst case
+
+
+def across(view: Worldview, features: Floats) -> Floats:
+    """What each of the features [n, k] adds to the view, at length 1; zero rows for nothing."""
+    left = without_span(view.basis, unit_rows(features))
+    left[np.linalg.norm(left, axis=1) <= DEPENDENT] = 0.0
+    # To make a short vector a unit vector magnifies what rounding left of the span in it.
+    return unit_rows(without_span(view.basis, unit_rows(left)))
+
+
+class Pool:
+    """What plans do from each block, along B, w and the candidates' directions.
+
+    Attributes
+    ----------
+    directions : array [n, k], u of each candidate
+    count : how many plans there are; where a policy is demonstrated, it is the first
+    points : what the mixtures that were kept prove
+    """
+
+    def __init__(self, case: Case, features: Floats) -> None:
+        sight = case.sight
+        self.case, self.directions, self.count = case, across(sight.view, features), 0
+        self._common = np.vstack([sight.basis, case.w])
+        # In the features themselves, where there are fewer of them than of directions.
+        self._narrow = len(self._common) + len(features) < case.mdp.n_features
+        every = np.vstack([self._common, self.directions]) if self._narrow else None
+        self.blocks = Blocks(case.mdp, every, block_count(case.mdp, len(self._common)))
+        self._shown = case.target if every is None else every @ case.target
+        self._rows = np.empty((32, self.blocks.count, self.blocks.width))  # of plans, at first
+        self._origin = self.blocks.masses[:, None] * np.append(case.shown, case.earned)
+        self.points = Points(len(features), SOLVED * sight.reach)
+
+    def begin(self, master: Master) -> None:
+        if self.case.policy is not None:
+            self._origin = self._add(self.case.policy)
+            self._put(np.zeros_like(self._origin), master)
+            self.points.add(0.0, np.zeros(len(self.directions)))
+
+    def put(self, policy: Policy, master: Master) -> Floats:
+        columns: Floats = self._add(policy) - self._origin
+        self._put(columns, master)
+        return columns
+
+    def keep(self, master: Master) -> None:
+        plans, blocks, shares = master.shares()
+        off = shares @ self._rows[plans, blocks] - self._shown
+        across = off[len(self._common) :] if self._narrow else self.directions @ off
+        self.points.add(master.cost, np.asarray(across))
+
+    def along(self, candidate: int, first: int = 0) -> Floats:
+        """Along u, what each plan from the first on does from each block beyond μ_T's part."""
+        each = self._along(candidate, first, self.count)
+        if self.case.policy is not None:
+            return each - self._along(candidate, 0, 1)
+        return each - self.blocks.masses * float(self.directions[candidate] @ self.case.target)
+
+    def _add(self, policy: Policy) -> Floats:
+        """Along B and w, what the policy does from each block: [G, r + 1]."""
+        if self.count == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        columns = self._rows[self.count] = self.blocks.columns(policy)
+        self.count += 1
+        if self._narrow:
+            return np.array(columns[:, : len(self._common)])
+        return np.asarray(columns @ self._common.T)
+
+    def _put(self, columns: Floats, master: Master) -> None:
+        """The columns [G, r + 1] of the plan that was added last."""
+        owners = np.arange(self.blocks.count)
+        master.add(columns[:, :-1], columns[:, -1], owners, self.count - 1)
+
+    def _along(self, candidate: int, first: int, last: int) -> Floats:
+        rows = self._rows[first:last]
+        if self._narrow:
+            return rows[:, :, len(self._common) + candidate]
+        return np.asarray(rows @ self.directions[candidate])
+
+
+class Points:
+    """Points that match in B, and what they prove.
+
+    Attributes
+    ----------
+    least : array [n], at least the worst case of each candidate
+    """
+
+    def __init__(self, count: int, blur: float) -> None:
+        """`blur`: how far from 0 is still 0."""
+        self.blur, self.count = blur, 0
+        self.least = np.full(count, math.inf)
+        self._rewards, self._off = np.empty(POINTS), np.empty((POINTS, count))
+
+    def add(self, reward: float, off: Floats) -> None:
+        """A point with that reward, `off` [n] from μ_T along each u."""
+        off = np.where(np.abs(off) <= self.blur, 0.0, off)
+        meet(reward, off, self._rewards, self._off, self.count, self.least)
+        place = self.count
+        if place == POINTS:  # the lower the reward, the more a point proves
+            place = int(np.argmax(self._rewards))
+            if reward >= self._rewards[place]:
+                return
+        self._rewards[place], self._off[place] = reward, off
+        self.count = max(self.count, place + 1)
+
+
+class _Shared:
+    """The plans of the search for one candidate: the pool's, and so the present search's too."""
+
+    def __init__(self, pool: Pool, present: Master, candidate: int) -> None:
+        self.pool, self.present, self.candidate = pool, present, candidate
+        self.blocks = pool.blocks
+
+    def begin(self, master: Master) -> None:
+        """The pool has begun."""
+
+    def put(self, policy: Policy, master: Master) -> Floats:
+        number = self.pool.count
+        common = self.pool.put(policy, self.present)
+        mine = np.column_stack([common[:, :-1], self.pool.along(self.candidate, number)[0]])
+        master.add(mine, common[:, -1], np.arange(self.blocks.count), number)
+        return common
+
+    def keep(self, master: Master) -> None:
+        self.pool.keep(master)
+
+
+class Present:
+    """The worst case of the view as it is. Its plans begin the pool."""
+
+    def __init__(self, case: Case, features: Floats, tolerance: float) -> None:
+        self.pool = Pool(case, features)
+        self.search = Search(case, self.pool, tolerance)
+
+    def settle(self, known: WorstCaseBounds | None = None) -> None:
+        """Search, from what is known of this worst case, if it is."""
+        search = self.search
+        search.prepare()
+        if known is None or known.witness is None:
+            search.begin(search.case.sight.basis @ search.case.w)
+        else:
+            self.pool.put(known.witness, search.master)
+            view = search.case.sight.view
+            search.begin(view.basis @ (view.matrix.T @ known.theta))
+        search.climb(SOLVES, math.inf)
+        master = search.master
+        master.limit = max(PLANS * self.pool.blocks.count, 2 * master.count)
+
+    def contender(self, candidate: int) -> Search:
+        """The search in the view with one candidate more, from where the present one ended."""
+        master, pool = self.search.master, self.pool
+        return self.search.wider(
+            pool.directions[candidate],
+            _Shared(pool, master, candidate),
+            master.widened(pool.along(candidate)),
+            float(pool.points.least[candidate]),
+        )
+
+
+def weigh(contender: Search) -> None:
+    """Bound the contender's worst case by what the pool alone proves."""
+    contender.maximise(contender.centre, FAR * contender.t, 0.02 * contender.asked)
+    contender.match(FAR * contender.t)
+
+
+def settle(contender: Search, bar: float) -> bool:
+    """Until the bounds are close, or the upper one is below the bar; whether they are close.
+
+    Each MDP is solved for the θ of the pool's best mixture: what is wrong with that mixture is
+    what brings the upper bound down, and most candidates are to be beaten, not to be settled.
+    """
+    weigh(contender)
+    idle = 0
+    while contender.upper >= bar and contender.matchable:
+        if contender.upper - contender.lower <= 0.9 * contender.asked or contender.solves >= SOLVES:
+            return True
+        known = contender.upper, contender.lower
+        contender.look(contender.master.theta.copy())
+        weigh(contender)
+        idle = idle + 1 if (contender.upper, contender.lower) == known else 0
+        if idle == IDLE:
+            contender.climb(SOLVES, math.inf)
+            return True
+    return not contender.matchable
+
+
+__all__ = ["Points", "Present", "settle", "weigh"]
