@@ -90,7 +90,7 @@ def test_version(teachirl):
 def test_the_script_and_the_module_are_the_same_command():
     assert in_process("--version").stdout == f"teachirl {ti.__version__}\n"
     text = Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8")
-    assert '\nteachirl = "teachirl.app.cli:main"\n' in text
+    assert '\nteachirl = "teachirl.__main__:main"\n' in text
 
 
 @pytest.mark.parametrize(

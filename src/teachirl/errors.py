@@ -1,4 +1,6 @@
-"""What can go wrong on the user's side, in one hierarchy."""
+"""What can go wrong on the user's side, in one hierarchy; and texts that are safe to show."""
+
+import unicodedata
 
 
 class TeachirlError(Exception):
@@ -24,3 +26,31 @@ def require(condition: bool, message: str) -> None:
     """Refuse a user's input with `message` unless `condition` holds."""
     if not condition:
         raise InvalidInputError(message)
+
+
+def legible(text: str) -> str:
+    """A text with a mark for each character that would steer a terminal, or turn its lines round.
+
+    Line breaks and tabs stay, and what joins letters of a script.
+
+    Parameters
+    ----------
+    text : str, with names from anywhere
+
+    Returns
+    -------
+    str, as long as `text`
+
+    Examples
+    --------
+    >>> legible("a \x1b[31mred\u202e title") == "a \ufffd[31mred\ufffd title"
+    True
+    """
+    if text.isprintable():
+        return text
+    kept = "\n\t\u200c\u200d"
+    steering = ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return "".join(
+        each if each in kept or unicodedata.category(each) not in steering else "\ufffd"
+        for each in text
+    )

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingExtraError
-from ..files import replacing
+from ..files import made_folder, neutral, replacing
 from .records import Bars, Cells, Contrast, Curve, Figure, Mark, Outline, Panel, Points, printable
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -52,27 +52,28 @@ PAGE_SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
 }
-SUFFIXES = ("pdf", "svg", "png")
 # With more columns than this, lines between cells would hide them.
 MOST_LINES = 40
 
 
 def write_figure(figure: Figure, folder: Path) -> list[Path]:
     """Draw a figure to folder/name.pdf, .svg and .png, and its numbers to .csv; atomically."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
+    # Without a date, equal figures are equal files.
+    undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": None}
+    contents = {}
     with _drawn(figure) as drawing:
-        for suffix in SUFFIXES:
-            path = folder / f"{figure.name}.{suffix}"
-            # Without a date, equal figures are equal files.
-            undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(suffix)
-            with replacing(path) as file:
-                drawing.savefig(file, format=suffix, dpi=200, metadata=undated)
-            paths.append(path)
-    path = folder / f"{figure.name}.csv"
-    with replacing(path) as file:
-        file.write(csv_text(figure).encode())
-    return [*paths, path]
+        for suffix, metadata in undated.items():
+            # Not to the file: matplotlib does not get over a disk that is full.
+            image = io.BytesIO()
+            drawing.savefig(image, format=suffix, dpi=200, metadata=metadata)
+            contents[suffix] = image.getvalue()
+    contents["csv"] = csv_text(figure).encode()
+    made_folder(folder)
+    paths = [folder / f"{figure.name}.{suffix}" for suffix in contents]
+    for path, content in zip(paths, contents.values(), strict=True):
+        with replacing(path) as file:
+            file.write(content)
+    return paths
 
 
 def csv_text(figure: Figure) -> str:
@@ -88,7 +89,7 @@ def csv_text(figure: Figure) -> str:
 
 def _entry(value: str | float) -> str:
     if isinstance(value, str):
-        return value
+        return neutral(value)
     return "" if math.isnan(value) else repr(float(value))
 
 

@@ -1,31 +1,97 @@
-"""How commands print."""
+"""How commands print: everything that reaches the screen goes through `legible`."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Sequence
-from typing import Annotated, Any, TypeAlias
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, TextIO, TypeAlias, cast
 
 import typer
 
-# A name from a file must not break a line, or move the cursor.
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+from ...errors import legible
+
 JSON_VERSION = 1  # raised when a field is renamed, removed or given another meaning
+LONGEST = 2000  # characters of a message; who wrote the file needs no more to find the place
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
+class Screen:
+    """A stream that shows names from files as they are, and lets none of them steer it.
+
+    Parameters
+    ----------
+    unfiltered : the stream to write to, for what may draw there
+    """
+
+    def __init__(self, unfiltered: TextIO) -> None:
+        self.unfiltered = unfiltered
+
+    def write(self, text: str) -> int:
+        return self.unfiltered.write(legible(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unfiltered, name)
+
+
+@contextmanager
+def filtered() -> Iterator[None]:
+    """Whatever is printed within the block, by whomever, is legible."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast("TextIO", Screen(stream)) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Modules are imported: Ctrl-C ends the process at once, as nothing is there to be kept.
+
+    Compiled modules would turn it into errors of their own.
+    """
+    before = signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def say(*lines: str, err: bool = False) -> None:
+    """Print lines; a name that has line breaks stays on its line."""
+    for line in lines:
+        typer.echo(_on_one_line(line), err=err)
+
+
 def print_json(name: str, value: Any) -> None:
     """A document with the version of the format, and `value` under its name."""
-    document = {"version": JSON_VERSION, name: value}
-    typer.echo(json.dumps(document, indent=2, allow_nan=False))
+    text = json.dumps({"version": JSON_VERSION, name: value}, indent=2, allow_nan=False)
+    typer.echo(text.replace("\x7f", "\\u007f"))  # the one that JSON does not escape itself
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:
     """Columns as wide as their widest entry."""
-    rows = [[CONTROL.sub("\ufffd", cell) for cell in row] for row in rows]
+    rows = [[_on_one_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         typer.echo("  ".join(cells).rstrip())
+
+
+def shortened(message: str) -> str:
+    """A message of a bearable length, with a count of what was left out.
+
+    >>> shortened("x" * 2100)[-30:]
+    'xxxxxx … (100 characters more)'
+    """
+    more = len(message) - LONGEST
+    return message if more <= 0 else f"{message[:LONGEST]} … ({more} characters more)"
+
+
+def _on_one_line(text: str) -> str:
+    return legible(text).replace("\n", "\ufffd").replace("\t", "\ufffd")
