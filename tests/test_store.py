@@ -254,7 +254,7 @@ def test_damage_since_it_was_opened_is_noticed(tmp_path):
     with Store.open(tmp_path, write=False) as store:
         [run] = store.runs()
         altered(path, "UPDATE units SET \"values\" = '{}' WHERE rowid = 3")
-        with pytest.raises(ti.FileFormatError, match='unit {"trial":2}; '):
+        with pytest.raises(ti.FileFormatError, match=r'unit {"trial":2}; '):
             store.finished(run.id)
         altered(path, "UPDATE runs SET version = 7")
         with pytest.raises(ti.FileFormatError, match="its settings; "):
@@ -288,35 +288,33 @@ def exported(folder):
 
 def test_no_flipped_bit_gives_other_results(tmp_path):
     content, table = small(tmp_path)
-    dice, refused = random.Random(13), 0
+    dice, refused = random.Random(13), []
     for _ in range(250):
         position = dice.randrange(8 * len(content))
         (tmp_path / "results.sqlite").write_bytes(flipped(content, position))
         try:
             assert exported(tmp_path) == (table, 12.0, {"size": 3}, 12), position
         except ti.TeachirlError as error:
-            assert str(tmp_path / "results.sqlite") in str(error)
-            refused += 1
-    assert refused > 40
+            refused.append(str(error))
+    assert len(refused) > 40
+    assert all(str(tmp_path / "results.sqlite") in each for each in refused)
 
 
 def test_repaired_and_completed_it_is_as_it_was(tmp_path):
     content, table = small(tmp_path)
-    path, dice, kept = tmp_path / "results.sqlite", random.Random(14), []
+    path, dice, kept, refused = tmp_path / "results.sqlite", random.Random(14), [], []
     for _ in range(60):
         path.write_bytes(flipped(content, dice.randrange(8 * len(content))))
         try:
             mended = repair(tmp_path)
-        except ti.TeachirlError as error:
-            assert str(path) in str(error)  # nothing in it can be read
+        except ti.TeachirlError as error:  # nothing in it can be read
+            refused.append(str(error))
             continue
-        assert Store.open(tmp_path, write=False).close() is None
         kept.append(mended.kept)
         assert (mended.aside is None) == (mended.lost == "")
-        if mended.aside is not None:
-            assert mended.aside.parent == tmp_path and mended.kept <= 12
         assert small(tmp_path)[1] == table
     assert len(kept) > 45 and min(kept) >= 11
+    assert all(str(path) in each for each in refused)
 
 
 def test_repair_of_what_is_torn_keeps_both_ends(tmp_path):

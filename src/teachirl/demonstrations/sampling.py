@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from ..errors import require
+from ..mdp.kernels.keeping import KEPT
 from ..mdp.model import MDP
 from ..mdp.policy import Policy, check_policy
 from .trajectories import Trajectories, terminal_states
@@ -62,7 +63,7 @@ def sample_trajectories(
     return Trajectories(dynamics.pair_states[pairs].astype(np.int64), pairs, offsets, terminated)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=KEPT, error_model="numpy")
 def _pick(rng: Any, weights: Any, first: int, last: int) -> int:
     """A place in first … last−1, drawn in proportion to the weights, which sum to 1."""
     if last - first == 1:
@@ -78,7 +79,7 @@ def _pick(rng: Any, weights: Any, first: int, last: int) -> int:
     return chosen
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=KEPT, error_model="numpy")
 def _walk(
     rng: Any,
     firsts: Any,

@@ -19,8 +19,8 @@ def export(store: Store, run: str, path: str | Path) -> int:
     """Write the finished units of a run to a ``.csv`` or ``.parquet`` file; the number of rows.
 
     A unit is a row, or a row for each entry of its lists with the entry's ``index``; coordinates
-    and single values are then repeated. What a unit does not have stays empty. In CSV, a text that a
-    spreadsheet would take for a formula begins with an apostrophe.
+    and single values are then repeated. What a unit does not have stays empty. In CSV, a text that
+    a spreadsheet would take for a formula begins with an apostrophe.
 
     Parameters
     ----------

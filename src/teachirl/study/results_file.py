@@ -135,10 +135,11 @@ def explaining(path: Path) -> Iterator[None]:
 
 def damaged(path: Path, problem: str) -> FileFormatError:
     """What to say of a file that is not as it was written."""
+    mend = f"teachirl runs repair --out {shlex.quote(str(path.parent))}"
     return FileFormatError(
-        f"{path} is damaged, or no results store: {problem.splitlines()[-1]}; `teachirl runs "
-        f"repair --out {shlex.quote(str(path.parent))}` keeps what is whole, or move it away: the same `teachirl "
-        "reproduce` then computes again what is missing"
+        f"{path} is damaged, or no results store: {problem.splitlines()[-1]}; `{mend}` keeps what "
+        "is whole, or move it away: the same `teachirl reproduce` then computes again what is "
+        "missing"
     )
 
 

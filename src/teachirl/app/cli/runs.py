@@ -78,6 +78,7 @@ def export(
     if file is not None and suffix is not None and file.suffix != suffix:
         raise typer.BadParameter(f"{file} must end in {suffix}")
     from ...study import export as tables
+
     with loading():
         from ...study.results_database import Store
     with Store.open(out, write=False) as store:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Floats
 from ...precision import EPS
+from .keeping import KEPT
 
 if TYPE_CHECKING:
     from ..dynamics import Dynamics
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 WIDTHS = (4, 8, 16)  # actions a table may have; fewer are padded
 SLIP_TOLERANCE = 1e-15  # by how much a probability may miss the mixture that it is taken for
 
-compiled: Any = njit(cache=True, error_model="numpy")
+compiled: Any = njit(cache=KEPT, error_model="numpy")
 # For loops that threads may share the work of.
-shared: Any = njit(cache=True, error_model="numpy", nogil=True)
+shared: Any = njit(cache=KEPT, error_model="numpy", nogil=True)
 # For what only other kernels call: an entry from Python takes as long to compile as a short loop.
 PART: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-part: Any = njit(cache=True, error_model="numpy", **PART)
+part: Any = njit(cache=KEPT, error_model="numpy", **PART)
 
 
 class Table(NamedTuple):

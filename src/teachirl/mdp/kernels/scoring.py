@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from .keeping import KEPT
+
 # A sum may be reordered, so that it can be done in parallel lanes. NaN and ∞ keep their meaning.
 # Without the lock of the interpreter, threads can share a pass.
 _summing: Any = njit(
-    cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"}
+    cache=KEPT, error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz"}
 )
 
 RECOMPUTE = 1e-3  # below this share of its last exact value, rounding shows in what is left

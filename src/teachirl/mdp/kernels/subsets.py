@@ -21,8 +21,9 @@ import numpy as np
 from numba import njit
 
 from ...precision import RESIDUAL
+from .keeping import KEPT
 
-_compiled: Any = njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+_compiled: Any = njit(cache=KEPT, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 
 # H stays positive definite by this much, so that rounding in N leaves it so.
 MARGIN = 1e-12
