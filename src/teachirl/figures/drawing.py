@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 import math
 import warnings
 from collections.abc import Callable, Iterator
@@ -112,7 +113,24 @@ def panel_svg(panel: Panel) -> str:
 
 
 @contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what matplotlib tells its users of its fonts and folders: they are ours."""
+    log = logging.getLogger("matplotlib")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
+@contextmanager
 def _drawn(figure: Figure, settings: dict[Any, Any] = SETTINGS) -> Iterator[Any]:
+    with _quiet():
+        yield from _canvas(figure, settings)
+
+
+def _canvas(figure: Figure, settings: dict[Any, Any]) -> Iterator[Any]:
     try:
         import matplotlib
         from matplotlib.figure import Figure as Canvas

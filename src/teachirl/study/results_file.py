@@ -137,7 +137,7 @@ def damaged(path: Path, problem: str) -> FileFormatError:
     """What to say of a file that is not as it was written."""
     mend = f"teachirl runs repair --out {shlex.quote(str(path.parent))}"
     return FileFormatError(
-        f"{path} is damaged, or no results store: {problem.splitlines()[-1]}; `{mend}` keeps what "
+        f"{path} is damaged, or no results store: {_on_one_line(problem)}; `{mend}` keeps what "
         "is whole, or move it away: the same `teachirl reproduce` then computes again what is "
         "missing"
     )
@@ -160,6 +160,10 @@ def damage(rows: Mapping[str, Iterable[Sequence[Any]]]) -> str:
 
 def _short(value: Any) -> str:
     return value if isinstance(value, str) and len(value) <= 60 else kind_of(value)
+
+
+def _on_one_line(problem: str) -> str:
+    return " ".join(problem.removeprefix("*** in database main ***").split())
 
 
 def _connected(uri: str) -> sqlite3.Connection:
@@ -272,8 +276,8 @@ def repair(folder: Path) -> Repair:
         whole = {name: [row for row in those if is_whole(row)] for name, those in rows.items()}
         require(
             any(whole.values()),
-            f"nothing in {path} can be kept: {lost}; move it away, and its results are computed "
-            "anew",
+            f"nothing in {path} can be kept: {_on_one_line(lost)}; move it away, and its results "
+            "are computed anew",
         )
         aside = _copied_aside(path)
         _replace(path, whole)
