@@ -214,6 +214,7 @@ def _simulation_claim(settings: Settings, results: Results) -> Claim:
     after = min(10, settings.certified, settings.teachable)
     simulated = results.array("performance", teacher="PerfGreedy")[:, after]
     proved = results.array("guaranteed", teacher="PerfGreedy")[:, after]
+    more = ", more, as the simulated one stops short of that"
     apart = mostly(int((simulated - proved >= 0.05).sum()), len(proved))
     return Claim(
         "Figure 5",
@@ -221,11 +222,7 @@ def _simulation_claim(settings: Settings, results: Results) -> Claim:
         "simulates",
         f"after {after} features the simulated one reaches {simulated.mean():.3f}; all who "
         f"match exactly are guaranteed {proved.mean():.3f}"
-        + (
-            ", more, as the simulated one stops short of that"
-            if proved.mean() > simulated.mean()
-            else ""
-        ),
+        f"{more if proved.mean() > simulated.mean() else ''}",
         f"by .05 or more in most trials: {apart}",
         apart.verdict,
     )
