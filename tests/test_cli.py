@@ -437,6 +437,13 @@ class TestErrors:
         monkeypatch.setattr(Store, "open", interrupted)
         assert teachirl("runs", "list") == (130, "", "")
 
+    def test_interrupted_before_a_command_begins(self, teachirl, monkeypatch):
+        def interrupted(**options):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(cli, "app", interrupted)
+        assert teachirl("worlds") == (130, "", "")
+
     def test_terminated_it_leaves_nothing_half_written(self, teachirl, monkeypatch, tmp_path):
         def terminated(references, **options):
             with replacing(tmp_path / "figure.pdf") as file:

@@ -68,6 +68,8 @@ def main() -> None:
     with filtered(), _stoppable():
         try:
             app(prog_name="teachirl")
+        except KeyboardInterrupt:  # before a command has begun
+            sys.exit(130)
         except TeachirlError as error:
             _refuse(str(error))
         except OSError as error:
