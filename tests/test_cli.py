@@ -444,6 +444,14 @@ class TestErrors:
         monkeypatch.setattr(cli, "app", interrupted)
         assert teachirl("worlds") == (130, "", "")
 
+    @pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(143)])
+    def test_a_stop_that_became_an_error_of_a_class_being_made(self, teachirl, failing, stop):
+        error = RuntimeError("Error calling __set_name__")
+        error.__cause__ = stop
+        failing(error)
+        code = 143 if isinstance(stop, SystemExit) else 130
+        assert teachirl("reproduce") == (code, "", "")
+
     def test_terminated_it_leaves_nothing_half_written(self, teachirl, monkeypatch, tmp_path):
         def terminated(references, **options):
             with replacing(tmp_path / "figure.pdf") as file:

@@ -78,6 +78,23 @@ def main() -> None:
                 raise
             place = "" if error.filename is None else f"{error.filename}: "
             _refuse(f"{place}{error.strerror}")
+        except Exception as error:
+            stopped = _stop_behind(error)
+            if stopped is None:
+                raise
+            sys.exit(stopped)
+
+
+def _stop_behind(error: BaseException) -> int | None:
+    """The exit code, if a request to stop became an error of a module that was being loaded."""
+    cause = error.__cause__
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):
+            return 130
+        if isinstance(cause, SystemExit) and isinstance(cause.code, int):
+            return cause.code
+        cause = cause.__cause__
+    return None
 
 
 @contextmanager
