@@ -8,7 +8,7 @@ DOCS := $(VENV)/.docs
 # Tests start many processes: none should compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-everywhere campaign lint types bench docs clean
+.PHONY: demo test test-everywhere campaign soundness lint types bench docs clean
 
 demo: $(READY)
 	$(BIN)/teachirl reproduce --quick --out out
@@ -21,8 +21,12 @@ test: $(READY)
 test-everywhere: $(READY)
 	$(BIN)/python tests/everywhere.py
 
-# Its workers take all processors: threads of BLAS would wait for each other.
+# Their workers take all processors: threads of BLAS would wait for each other.
+MINUTES ?= 25
 campaign: $(READY)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/campaign --minutes $(MINUTES)
+
+soundness: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/soundness.py
 
 lint: $(READY)

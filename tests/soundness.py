@@ -2,7 +2,7 @@
 
 A *promise* yields pairs that must be in order, (what, smaller, larger), with exact numbers on
 one side and what the library returned, taken as the exact number that its float is, on the other.
-Tiny MDPs are drawn with every awkwardness that there is. `make campaign` runs 10,000 of them and
+Tiny MDPs are drawn with every awkwardness that there is. `make soundness` runs 10,000 of them and
 prints a table; `test_soundness` runs some.
 """
 

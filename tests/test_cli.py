@@ -12,6 +12,7 @@ import pytest
 
 import teachirl as ti
 from teachirl.app import cli
+from teachirl.files import replacing
 from teachirl.study.experiments import BUILT_IN, find
 from teachirl.study.results_database import FILE, Store
 
@@ -90,7 +91,7 @@ def test_version(teachirl):
 def test_the_script_and_the_module_are_the_same_command():
     assert in_process("--version").stdout == f"teachirl {ti.__version__}\n"
     text = Path(__file__).parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8")
-    assert '\nteachirl = "teachirl.app.cli:main"\n' in text
+    assert '\nteachirl = "teachirl.__main__:main"\n' in text
 
 
 @pytest.mark.parametrize(
@@ -255,6 +256,43 @@ class TestRuns:
         path.write_bytes(content)
         assert str(path) in refusal(teachirl("runs", *command, "--out", folder))
 
+    @pytest.mark.parametrize("command", [["list"], ["show", "f"], ["export", "f"]])
+    def test_a_damaged_unit_and_its_repair(self, teachirl, folder, run, command):
+        path = folder / FILE
+        path.write_bytes(path.read_bytes().replace(b"[0.1, 0.2]", b"[0.1, 0.3]"))
+        message = refusal(teachirl("runs", *command, "--out", folder))
+        assert f'{path} is damaged, or no results store: of run {run.id}, unit {{"trial":1}}' in (
+            message
+        )
+        assert f"`teachirl runs repair --out {folder}` keeps what is whole" in message
+        code, out, err = teachirl("runs", "repair", "--out", folder)
+        assert (code, err) == (0, "")
+        assert out.splitlines() == [
+            f'{folder}: 0 units are whole; lost: of run {run.id}, unit {{"trial":1}}',
+            f"The file as it was is {folder / 'results.damaged-1.sqlite'}.",
+            f"To compute again what is missing: teachirl reproduce fig5 --out {folder}",
+            f"To compute again what is missing: teachirl reproduce mine.py:MINE --out {folder}",
+        ]
+        assert "0/2" in teachirl("runs", "list", "--out", folder)[1]
+        assert teachirl("runs", "repair", "--out", folder) == (
+            0,
+            f"{folder}: nothing is damaged\n",
+            "",
+        )
+
+    def test_names_that_would_steer_the_terminal(self, teachirl, tmp_path):
+        title = "a\x1b[31m\u202e\x9b2J\nb"
+        with Store.open(tmp_path) as store:
+            run = store.begin(title, 1, {title: title}, [])
+        for command in (["list"], ["show", run.id]):
+            code, out, err = teachirl("runs", *command, "--out", tmp_path)
+            assert (code, err) == (0, "")
+            assert not {"\x1b", "\u202e", "\x9b"} & set(out)
+            assert "a\ufffd[31m\ufffd\ufffd2J\ufffdb" in out
+        code, out, err = teachirl("runs", "list", "--out", tmp_path, "--json")
+        assert json.loads(out)["runs"][0]["experiment"] == title
+        assert out.isascii() and "\x1b" not in out
+
     def test_a_store_without_runs(self, teachirl, tmp_path):
         Store.open(tmp_path).close()
         code, out, err = teachirl("runs", "list", "--out", tmp_path)
@@ -347,6 +385,20 @@ class TestErrors:
         failing(ti.InvalidInputError("fig7 is not an experiment"))
         assert refusal(teachirl("reproduce")) == "fig7 is not an experiment"
 
+    def test_what_a_file_says_does_not_steer_the_terminal(self, teachirl, failing):
+        failing(ti.InvalidInputError("a.toml: no column \x1b]0;owned\x07\u2066 火 é"))
+        assert refusal(teachirl("reproduce")) == (
+            "a.toml: no column \ufffd]0;owned\ufffd\ufffd 火 é"
+        )
+        code, _, err = teachirl("nothing\x1b[2J")
+        assert code == 2 and "\x1b" not in err
+
+    def test_a_long_message_is_cut(self, teachirl, failing):
+        failing(ti.InvalidInputError("no column " + "x" * 100_000))
+        message = refusal(teachirl("reproduce"))
+        assert message.startswith("no column xxx") and len(message) < 2100
+        assert message.endswith("x … (98010 characters more)")
+
     def test_a_missing_extra(self, teachirl, failing):
         failing(ti.MissingExtraError("distributed", "cluster"))
         assert "teachirl[cluster]" in refusal(teachirl("reproduce"))
@@ -384,6 +436,60 @@ class TestErrors:
 
         monkeypatch.setattr(Store, "open", interrupted)
         assert teachirl("runs", "list") == (130, "", "")
+
+    def test_interrupted_before_a_command_begins(self, teachirl, monkeypatch):
+        def interrupted(**options):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(cli, "app", interrupted)
+        assert teachirl("worlds") == (130, "", "")
+
+    @pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(143)])
+    def test_a_stop_that_became_an_error_of_a_class_being_made(self, teachirl, failing, stop):
+        error = RuntimeError("Error calling __set_name__")
+        error.__cause__ = stop
+        failing(error)
+        code = 143 if isinstance(stop, SystemExit) else 130
+        assert teachirl("reproduce") == (code, "", "")
+
+    def test_terminated_it_leaves_nothing_half_written(self, teachirl, monkeypatch, tmp_path):
+        def terminated(references, **options):
+            with replacing(tmp_path / "figure.pdf") as file:
+                file.write(b"half")
+                assert len(list(tmp_path.iterdir())) == 1
+                signal.raise_signal(signal.SIGTERM)
+
+        module = types.SimpleNamespace(reproduce=terminated)
+        monkeypatch.setitem(sys.modules, "teachirl.study.experiments.reproduce", module)
+        before = signal.getsignal(signal.SIGTERM)
+        assert teachirl("reproduce")[0] == 128 + signal.SIGTERM
+        assert list(tmp_path.iterdir()) == []
+        assert signal.getsignal(signal.SIGTERM) is before
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("arguments", [["runs", "list"], ["reproduce", "--list"]])
+    def test_interrupted_while_it_loads(self, tmp_path, arguments):
+        """Say when Python itself is up, interrupt it some time later: there is no traceback."""
+        code = (
+            "import sys; sys.argv[0] = 'teachirl'; from teachirl.__main__ import main; "
+            "import builtins; load = builtins.__import__; left = [int(sys.argv.pop(1))]\n"
+            "def counted(*all):\n"
+            "    left[0] -= 1\n"
+            "    if left[0] == 0: signal.raise_signal(signal.SIGINT)\n"
+            "    return load(*all)\n"
+            "import signal; builtins.__import__ = counted; main()\n"
+        )
+        for after in (2, 30, 300, 900):
+            result = subprocess.run(
+                [sys.executable, "-c", code, str(after), *arguments],
+                capture_output=True,
+                text=True,
+                timeout=120,
+                cwd=tmp_path,
+            )
+            assert result.stderr == "" or "no results" in result.stderr, result.stderr
+            assert result.returncode in (0, 2, 130)
+            assert after > 30 or result.returncode == 130
 
     def test_a_reader_that_leaves_is_no_error_to_speak_of(self, tmp_path):
         Store.open(tmp_path).close()

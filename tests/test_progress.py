@@ -82,6 +82,13 @@ def test_parts_and_all_are_shown_with_the_time_left(clock):
     assert file.getvalue().endswith("\x1b[?25h")  # the cursor is back
 
 
+def test_names_do_not_steer_the_terminal(clock):
+    file = io.StringIO()
+    with Progress(Console(file=file, force_terminal=True, width=100), clock) as progress:
+        progress.part("a\x1b[31m\u202eb", total=2)
+    assert "a\ufffd[31m\ufffdb" in file.getvalue() and "\u202e" not in file.getvalue()
+
+
 def test_one_part_needs_no_sum_and_no_time_left_when_done(clock):
     file = io.StringIO()
     with Progress(Console(file=file, force_terminal=True, width=100), clock) as progress:
@@ -97,8 +104,9 @@ def test_silent_where_stderr_is_no_terminal(capsys):
 
 
 SCRIPT = """
+from teachirl.app.cli.screen import filtered
 from teachirl.study.progress import Progress
-with Progress.on_stderr() as progress:
+with filtered(), Progress.on_stderr() as progress:
     progress.part("fig5", total=2).advance()
 print("result")
 """

@@ -1,5 +1,6 @@
 """One command, from nothing to figures; killed at any moment, it ends with the same numbers."""
 
+import errno
 import os
 import random
 import signal
@@ -13,6 +14,7 @@ import pytest
 
 import small_experiment
 import teachirl as ti
+from teachirl.app import cli
 from teachirl.figures.drawing import csv_text, write_figure
 from teachirl.figures.records import Bars, Cells, Curve, Figure, Outline, Panel, Points
 from teachirl.study.experiments.reproduce import reproduce
@@ -157,7 +159,7 @@ def own_experiment(path, square="size**2", analysis="Findings(())"):
     path.write_text(
         "from dataclasses import dataclass\n"
         "from teachirl.study.experiments import Experiment, Result\n"
-        "from teachirl.figures.records import Findings\n"
+        "from teachirl.figures.records import Curve, Figure, Findings, Panel\n"
         "@dataclass(frozen=True)\n"
         "class Settings:\n"
         "    sizes: tuple[int, ...] = (2, 3)\n"
@@ -190,6 +192,75 @@ def test_an_analysis_that_fails_stops_no_other(tmp_path):
     [failed] = report.failed
     assert failed.startswith(f"{bad}: its analysis failed")
     assert "ZeroDivisionError" in failed
+
+
+DRAWN = "Findings((Figure('own', '', (Panel('', 'x', 'y', (Curve('a', [0], [1]),)),)),))"
+
+
+def commanded(monkeypatch, capsys, *arguments):
+    """Call the command: its exit code, and what it printed to stderr."""
+    monkeypatch.setattr(sys, "argv", ["teachirl", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    return ended.value.code, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("problem", ["full", "file"])
+def test_figures_that_cannot_be_written(tmp_path, monkeypatch, capsys, problem):
+    own, folder = own_experiment(tmp_path / "own" / "mine.py", analysis=DRAWN), tmp_path / "out"
+    command = ["reproduce", own, "--quick", "--out", folder, "--workers", "1"]
+    if problem == "file":
+        (folder / "quick").mkdir(parents=True)
+        (folder / "quick" / "figures").touch()
+        said = f"teachirl: {folder / 'quick' / 'figures'} must be a folder\n"
+    else:
+
+        def full(descriptor):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        said = f"teachirl: {folder / 'quick' / 'figures' / 'own.pdf'}: No space left on device\n"
+    assert commanded(monkeypatch, capsys, *command) == (2, said)
+    assert [values["square"] for values in stored(folder).values()] == [4]
+    assert not list(folder.rglob("*.tmp"))
+    monkeypatch.undo()
+    if problem == "file":
+        (folder / "quick" / "figures").unlink()
+    # Nothing is left to be computed: nobody is asked to.
+    monkeypatch.setattr(
+        "teachirl.study.experiments.reproduce.run_units", lambda jobs, **options: list(jobs)
+    )
+    assert commanded(monkeypatch, capsys, *command) == (0, "")
+    assert (folder / "quick" / "figures" / "own.pdf").exists()
+
+
+def test_a_disk_that_is_full_at_any_byte(tmp_path):
+    """Files may not be larger than so much: what was there stays, and nothing else does."""
+    for limit in (0, 1, 4096, 10_000):
+        code = (
+            "import resource, sys; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
+            "from test_reproduce import everything; from teachirl.figures.drawing import *\n"
+            f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
+            "try: write_figure(everything(), Path(sys.argv[2]))\n"
+            "except OSError as error: print(error.filename)\n"
+        )
+        folder = tmp_path / str(limit)
+        result = subprocess.run(
+            [sys.executable, "-c", code, Path(__file__).parent, folder],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+        assert result.stdout == f"{folder / 'all.pdf'}\n"
+        assert list(folder.iterdir()) == []
+
+
+def test_a_drawing_that_fails_stops_no_other(tmp_path):
+    bad = own_experiment(tmp_path / "bad" / "mine.py", analysis=DRAWN.replace("[0], [1]", "[0], 1"))
+    report = reproduce([bad], quick=True, out=tmp_path / "out", workers=1)
+    [failed] = report.failed
+    assert failed.startswith(f"{bad}: drawing failed\nTraceback")
 
 
 def test_a_wrong_name_leaves_nothing(tmp_path):

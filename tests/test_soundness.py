@@ -1,4 +1,4 @@
-"""A small part of the campaign against exact arithmetic; `make campaign` runs the whole."""
+"""A small part of the campaign against exact arithmetic; `make soundness` runs the whole."""
 
 import pytest
 

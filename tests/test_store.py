@@ -1,7 +1,9 @@
 """What is stored comes back bit for bit; whatever is not a store is refused with a way out."""
 
+import errno
 import json
 import os
+import random
 import signal
 import sqlite3
 import struct
@@ -17,6 +19,7 @@ import teachirl as ti
 from teachirl.study import results_database as store_module
 from teachirl.study.export import export
 from teachirl.study.results_database import Store, canonical
+from teachirl.study.results_file import repair
 
 UNITS = [{"trial": trial, "teacher": "TRGreedy"} for trial in range(3)]
 
@@ -199,18 +202,181 @@ def test_a_damaged_store_is_refused(tmp_path, damage, write):
         assert store.runs() == []
 
 
+def altered(path, *statements):
+    """Change a database behind our back."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+
+
+@pytest.mark.parametrize("version", [3, 1, 0, -1])
+def test_another_version_of_the_format_is_refused(tmp_path, version):
+    altered(filled(tmp_path), f"PRAGMA user_version = {version}")
+    newer = "a newer teachirl, or " if version == 3 else ""
+    for write in (True, False):
+        with pytest.raises(
+            ti.FileFormatError,
+            match=f"has version {version} of .* reads version 2; use {newer}another folder",
+        ):
+            Store.open(tmp_path, write=write)
+
+
 def test_what_others_made_is_refused(tmp_path):
-    path = filled(tmp_path)
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    connection.close()
-    with pytest.raises(ti.FileFormatError, match=r"version 2 .* reads version 1; use a newer"):
-        Store.open(tmp_path)
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA application_id = 1")
-    connection.close()
+    altered(filled(tmp_path), "PRAGMA application_id = 1")
     with pytest.raises(ti.FileFormatError, match="not one with results of teachirl"):
         Store.open(tmp_path, write=False)
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("UPDATE units SET elapsed = 9e999", r'of run \w+, unit {"trial":0}, unit'),
+        ("UPDATE units SET seconds = '{' WHERE rowid = 8", r'of run \w+, unit {"trial":7}; '),
+        ("UPDATE units SET \"values\" = x'ff' WHERE rowid = 8", 'unit {"trial":7}; '),
+        ("UPDATE runs SET settings = '{\"size\":9}'", r"of run \w+, its settings; "),
+        ("UPDATE runs SET units = '['", r"of run \w+, its settings; "),
+        ("ALTER TABLE runs ADD COLUMN more", "its table runs is not as it was made"),
+        ("ALTER TABLE units RENAME COLUMN seconds TO times", "its table units is not as it was"),
+    ],
+)
+def test_a_damaged_row_is_named_with_the_way_out(tmp_path, statement, what):
+    altered(filled(tmp_path), statement)
+    for write in (True, False):
+        with pytest.raises(ti.FileFormatError, match=what) as refused:
+            Store.open(tmp_path, write=write)
+        assert f"`teachirl runs repair --out {tmp_path}` keeps what is whole" in str(refused.value)
+        assert len(str(refused.value)) < 800  # not all 200 units
+
+
+def test_damage_since_it_was_opened_is_noticed(tmp_path):
+    path = filled(tmp_path)
+    with Store.open(tmp_path, write=False) as store:
+        [run] = store.runs()
+        altered(path, "UPDATE units SET \"values\" = '{}' WHERE rowid = 3")
+        with pytest.raises(ti.FileFormatError, match=r'unit {"trial":2}; '):
+            store.finished(run.id)
+        altered(path, "UPDATE runs SET version = 7")
+        with pytest.raises(ti.FileFormatError, match="its settings; "):
+            store.get(run.id)
+
+
+def small(folder):
+    """A store of 12 units in few pages; its bytes, and its export."""
+    wanted = [{"trial": trial, "teacher": "TRGreedy"} for trial in range(12)]
+    with Store.open(folder) as store:
+        run = store.begin("mine.py:MINE", 1, {"size": 3}, wanted).id
+        for unit in wanted:
+            store.add(run, unit, {"risk": [unit["trial"] / 7, 1.0]}, {"took": [1.5, 2]}, "here", 1)
+        export(store, run, folder / "table.csv")
+    return (folder / "results.sqlite").read_bytes(), (folder / "table.csv").read_bytes()
+
+
+def flipped(content, position):
+    spoiled = bytearray(content)
+    spoiled[position // 8] ^= 1 << position % 8
+    return bytes(spoiled)
+
+
+def exported(folder):
+    """The export of the only run in a folder, and what `runs list` has of it."""
+    with Store.open(folder, write=False) as store:
+        [run] = store.runs()
+        export(store, run.id, folder / "table.csv")
+    return (folder / "table.csv").read_bytes(), run.elapsed, run.settings, run.done
+
+
+def test_no_flipped_bit_gives_other_results(tmp_path):
+    content, table = small(tmp_path)
+    dice, refused = random.Random(13), []
+    for _ in range(250):
+        position = dice.randrange(8 * len(content))
+        (tmp_path / "results.sqlite").write_bytes(flipped(content, position))
+        try:
+            assert exported(tmp_path) == (table, 12.0, {"size": 3}, 12), position
+        except ti.TeachirlError as error:
+            refused.append(str(error))
+    assert len(refused) > 40
+    assert all(str(tmp_path / "results.sqlite") in each for each in refused)
+
+
+def test_repaired_and_completed_it_is_as_it_was(tmp_path):
+    content, table = small(tmp_path)
+    path, dice, kept, refused = tmp_path / "results.sqlite", random.Random(14), [], []
+    for _ in range(60):
+        path.write_bytes(flipped(content, dice.randrange(8 * len(content))))
+        try:
+            mended = repair(tmp_path)
+        except ti.TeachirlError as error:  # nothing in it can be read
+            refused.append(str(error))
+            continue
+        kept.append(mended.kept)
+        assert (mended.aside is None) == (mended.lost == "")
+        assert small(tmp_path)[1] == table
+    assert len(kept) > 45 and min(kept) >= 11
+    assert all(str(path) in each for each in refused)
+
+
+def test_repair_of_what_is_torn_keeps_both_ends(tmp_path):
+    path = filled(tmp_path)
+    content = path.read_bytes()
+    path.write_bytes(content[:28_672] + b"\xa5" * 4096 + content[32_768:])
+    mended = repair(tmp_path)
+    assert 150 < mended.kept < 200
+    assert mended.aside.read_bytes() == path.with_name("results.damaged-1.sqlite").read_bytes()
+    with Store.open(tmp_path) as store:
+        [run] = store.runs()
+        assert run.done == mended.kept == len(store.finished(run.id))
+    assert repair(tmp_path).lost == "" and repair(tmp_path).aside is None
+
+
+def test_units_outlive_the_settings_of_their_run(tmp_path):
+    small(tmp_path)
+    altered(tmp_path / "results.sqlite", "UPDATE runs SET settings = '{}'")
+    assert "its settings" in repair(tmp_path).lost
+    with Store.open(tmp_path) as store:
+        assert store.runs() == []
+    small(tmp_path)
+    assert exported(tmp_path)[-1] == 12
+
+
+def test_nothing_to_repair(tmp_path):
+    with pytest.raises(ti.InvalidInputError, match="does not exist"):
+        repair(tmp_path)
+    (tmp_path / "results.sqlite").write_bytes(b"trial,risk\n" * 1000)
+    with pytest.raises(ti.InvalidInputError, match=r"nothing in .* can be kept: .* move it away"):
+        repair(tmp_path)
+    with Store.open(tmp_path / "used"), pytest.raises(ti.TeachirlError, match="in use by"):
+        repair(tmp_path / "used")
+
+
+def test_names_that_a_spreadsheet_would_run(tmp_path):
+    with Store.open(tmp_path) as store:
+        run = store.begin("mine.py:MINE", 1, {}, [{"-x": "=1+1", "trial": -1}]).id
+        store.add(run, {"-x": "=1+1", "trial": -1}, {"@a": "+b", "risk": -0.5}, {}, "here")
+        export(store, run, tmp_path / "table.csv")
+        export(store, run, tmp_path / "table.parquet")
+    assert (tmp_path / "table.csv").read_text().splitlines() == [
+        "'-x,trial,'@a,risk",
+        "'=1+1,-1,'+b,-0.5",
+    ]
+    [row] = pyarrow.parquet.read_table(tmp_path / "table.parquet").to_pylist()
+    assert row == {"-x": "=1+1", "trial": -1, "@a": "+b", "risk": -0.5}
+
+
+def test_a_full_disk_is_told_with_the_file(table, tmp_path, monkeypatch):
+    store, run = table
+    (tmp_path / "table.csv").write_text("before")
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device") as refused:
+        export(store, run, tmp_path / "table.csv")
+    assert refused.value.filename == str(tmp_path / "table.csv")
+    assert (tmp_path / "table.csv").read_text() == "before"
+    assert not list(tmp_path.glob(".*.tmp"))
 
 
 @pytest.fixture

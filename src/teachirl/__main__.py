@@ -1,6 +1,16 @@
-"""``python -m teachirl`` is ``teachirl``."""
+"""The command: ``python -m teachirl`` is ``teachirl``."""
 
-from .app.cli import main
+import os
+import signal
+
+
+def main() -> None:
+    """Load the command line and run it; whoever presses Ctrl-C while it loads sees no traceback."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    from .app.cli import main as run
+
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -1,6 +1,8 @@
-"""What can go wrong on the user's side, in one hierarchy; and how a computation can end."""
+"""What can go wrong on the user's side, in one hierarchy; how a computation can end; and texts that
+are safe to show."""
 
 import enum
+import unicodedata
 
 
 class TeachirlError(Exception):
@@ -74,3 +76,50 @@ class Status(enum.Enum):
 
     def __str__(self) -> str:
         return str(self.value)
+
+
+def legible(text: str) -> str:
+    """A text with a mark for each character that would steer a terminal, or turn its lines round.
+
+    Line breaks and tabs stay, and what joins letters of a script.
+
+    Parameters
+    ----------
+    text : str, with names from anywhere
+
+    Returns
+    -------
+    str, as long as `text`
+
+    Examples
+    --------
+    >>> legible("a \x1b[31mred\u202e title") == "a \ufffd[31mred\ufffd title"
+    True
+    """
+    if text.isprintable():
+        return text
+    kept = "\n\t\u200c\u200d"
+    steering = ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return "".join(
+        each if each in kept or unicodedata.category(each) not in steering else "\ufffd"
+        for each in text
+    )
+
+
+def one_line(text: str) -> str:
+    """A legible text in one line, whatever is in it.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str, as long as `text`
+
+    Examples
+    --------
+    >>> one_line("two\nlines") == "two\ufffdlines"
+    True
+    """
+    return legible(text).replace("\n", "\ufffd").replace("\t", "\ufffd")

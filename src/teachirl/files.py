@@ -15,7 +15,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 
 from .arrays import Floats
-from .errors import FileFormatError, require
+from .errors import FileFormatError, InvalidInputError, require
 
 
 class JsonReader:
@@ -99,9 +99,31 @@ def kind_of(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:37]}…"
 
 
+def neutral(name: str) -> str:
+    """A name as a cell of CSV: a spreadsheet takes what begins like a formula for one.
+
+    >>> neutral("=1+1"), neutral("risk")
+    ("'=1+1", 'risk')
+    """
+    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
+
+
+def made_folder(path: Path) -> Path:
+    """A folder, made if it is not there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        there = next(each for each in (path, *path.parents) if each.exists())
+        raise InvalidInputError(f"{there} must be a folder") from None
+    return path
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write to that becomes `path` when the block ends well, and vanishes when not."""
+    """A file to write to that becomes `path` when the block ends well, and vanishes when not.
+
+    An error of writing, such as a full disk, names `path`.
+    """
     require(path.parent.is_dir(), f"path must be in a folder that exists, got {path}")
     require(not path.is_dir(), f"path must be a file, but {path} is a folder")
     # Not tempfile, which would give the result permissions that only suit a temporary file.
@@ -112,9 +134,14 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        if error.filename not in (None, str(temporary)) or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
-__all__ = ["JsonReader", "kind_of", "replacing"]
+__all__ = ["JsonReader", "kind_of", "made_folder", "neutral", "replacing"]

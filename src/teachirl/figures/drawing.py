@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 import math
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingExtraError
-from ..files import replacing
+from ..files import made_folder, neutral, replacing
 from .records import Bars, Cells, Contrast, Curve, Figure, Mark, Outline, Panel, Points, printable
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -52,27 +53,28 @@ PAGE_SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
 }
-SUFFIXES = ("pdf", "svg", "png")
 # With more columns than this, lines between cells would hide them.
 MOST_LINES = 40
 
 
 def write_figure(figure: Figure, folder: Path) -> list[Path]:
     """Draw a figure to folder/name.pdf, .svg and .png, and its numbers to .csv; atomically."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
+    # Without a date, equal figures are equal files.
+    undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": None}
+    contents = {}
     with _drawn(figure) as drawing:
-        for suffix in SUFFIXES:
-            path = folder / f"{figure.name}.{suffix}"
-            # Without a date, equal figures are equal files.
-            undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(suffix)
-            with replacing(path) as file:
-                drawing.savefig(file, format=suffix, dpi=200, metadata=undated)
-            paths.append(path)
-    path = folder / f"{figure.name}.csv"
-    with replacing(path) as file:
-        file.write(csv_text(figure).encode())
-    return [*paths, path]
+        for suffix, metadata in undated.items():
+            # Not to the file: matplotlib does not get over a disk that is full.
+            image = io.BytesIO()
+            drawing.savefig(image, format=suffix, dpi=200, metadata=metadata)
+            contents[suffix] = image.getvalue()
+    contents["csv"] = csv_text(figure).encode()
+    made_folder(folder)
+    paths = [folder / f"{figure.name}.{suffix}" for suffix in contents]
+    for path, content in zip(paths, contents.values(), strict=True):
+        with replacing(path) as file:
+            file.write(content)
+    return paths
 
 
 def csv_text(figure: Figure) -> str:
@@ -88,7 +90,7 @@ def csv_text(figure: Figure) -> str:
 
 def _entry(value: str | float) -> str:
     if isinstance(value, str):
-        return value
+        return neutral(value)
     return "" if math.isnan(value) else repr(float(value))
 
 
@@ -111,7 +113,24 @@ def panel_svg(panel: Panel) -> str:
 
 
 @contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what matplotlib tells its users of its fonts and folders: they are ours."""
+    log = logging.getLogger("matplotlib")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
+@contextmanager
 def _drawn(figure: Figure, settings: dict[Any, Any] = SETTINGS) -> Iterator[Any]:
+    with _quiet():
+        yield from _canvas(figure, settings)
+
+
+def _canvas(figure: Figure, settings: dict[Any, Any]) -> Iterator[Any]:
     try:
         import matplotlib
         from matplotlib.figure import Figure as Canvas

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..errors import InvalidInputError, MissingExtraError, require
-from ..files import replacing
+from ..files import neutral, replacing
 from .results_database import Store
 
 Rows: TypeAlias = list[dict[str, Any]]
@@ -19,7 +19,8 @@ def export(store: Store, run: str, path: str | Path) -> int:
     """Write the finished units of a run to a ``.csv`` or ``.parquet`` file; the number of rows.
 
     A unit is a row, or a row for each entry of its lists with the entry's ``index``; coordinates
-    and single values are then repeated. What a unit does not have stays empty.
+    and single values are then repeated. What a unit does not have stays empty. In CSV, a text that
+    a spreadsheet would take for a formula begins with an apostrophe.
 
     Parameters
     ----------
@@ -65,9 +66,11 @@ def _rows(store: Store, run: str) -> Rows:
 
 def _csv(columns: list[str], rows: Rows) -> bytes:
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(neutral, columns))
+    for row in rows:
+        cells = (row.get(name) for name in columns)
+        writer.writerow(neutral(cell) if isinstance(cell, str) else cell for cell in cells)
     return text.getvalue().encode()
 
 

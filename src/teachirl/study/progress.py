@@ -17,6 +17,8 @@ from datetime import timedelta
 from rich import progress as rich
 from rich.console import Console
 
+from ..errors import legible
+
 
 @dataclass(eq=False)
 class Part:
@@ -74,7 +76,9 @@ class Progress:
     @classmethod
     def on_stderr(cls) -> Progress:
         """On the terminal that stderr is; silent if it is none."""
-        return cls(Console(stderr=True) if sys.stderr.isatty() else None)
+        # A command filters what it prints; bars are drawn with what it filters.
+        stream = getattr(sys.stderr, "unfiltered", sys.stderr)
+        return cls(Console(file=stream) if stream.isatty() else None)
 
     def __enter__(self) -> Progress:
         self.lap()
@@ -86,7 +90,7 @@ class Progress:
 
     def part(self, name: str, total: int, *, done: int = 0, weight: float = 1.0) -> Part:
         """A part of `total` units, `done` of them earlier; name all before the work begins."""
-        row = self.bars.add_task(name, total=total, left="")
+        row = self.bars.add_task(legible(name), total=total, left="")
         self.parts.append(Part(self, row, total, done, weight))
         self.show()
         return self.parts[-1]

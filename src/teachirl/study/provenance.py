@@ -7,6 +7,7 @@ import platform
 from importlib import metadata
 from pathlib import Path
 
+# Those that have a say in the numbers.
 PACKAGES = ("teachirl", "numpy", "scipy", "numba", "highspy", "clarabel")
 
 

@@ -8,45 +8,36 @@ or versions never mix. One process writes, held apart from others by a lock that
 the system releases when the process ends, however it ends; any number may read meanwhile.
 
 Values are JSON, in which every finite float comes back bit for bit. None stands for a number that
-there is not; NaN and infinities are refused.
+there is not; NaN and infinities are refused. What is read is what was written: rows have digests,
+see `results_file`.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from ..errors import FileFormatError, InvalidInputError, TeachirlError, require
+from ..errors import InvalidInputError, require
 from .provenance import machine, package_versions
+from .results_file import (
+    FILE,
+    damage,
+    damaged,
+    explaining,
+    json_text,
+    open_to_read,
+    open_to_write,
+    sealed,
+)
 
-FILE = "results.sqlite"
-LOCK = "results.lock"
-VERSION = 1
-APPLICATION = 0x7EAC4192
-ID_LENGTH = 12
-
-SCHEMA = """
-CREATE TABLE runs (
-    id TEXT PRIMARY KEY, experiment TEXT NOT NULL, version INTEGER NOT NULL,
-    settings TEXT NOT NULL, units TEXT NOT NULL, packages TEXT NOT NULL, machine TEXT NOT NULL,
-    started TEXT NOT NULL
-);
-CREATE TABLE units (
-    run TEXT NOT NULL REFERENCES runs (id), unit TEXT NOT NULL, "values" TEXT NOT NULL,
-    seconds TEXT NOT NULL, elapsed REAL NOT NULL, finished TEXT NOT NULL, worker TEXT NOT NULL,
-    PRIMARY KEY (run, unit)
-);
-"""
+ID_LENGTH = 12  # digits: two runs of a thousand share an id in less than one of 10⁸ stores
 RECORDS = """
 SELECT runs.*, count(units.unit), total(units.elapsed), max(runs.started, max(units.finished))
 FROM runs LEFT JOIN units ON units.run = runs.id GROUP BY runs.id ORDER BY runs.started, runs.id
@@ -88,7 +79,7 @@ def canonical(document: Any) -> str:
     >>> canonical({"trial": 3, "teacher": "Random"})
     '{"teacher":"Random","trial":3}'
     """
-    return _json(document, sort_keys=True, separators=(",", ":"))
+    return json_text(document, sort_keys=True, separators=(",", ":"))
 
 
 def run_id(experiment: str, version: int, settings: Mapping[str, Any], source: str = "") -> str:
@@ -116,29 +107,10 @@ class Store:
     @classmethod
     def open(cls, folder: str | Path, *, write: bool = True) -> Store:
         """The store in `folder`; to write, it is made if need be and nobody else may write."""
-        folder = Path(folder)
-        path = folder / FILE
-        if not write:
-            require(path.is_file(), f"there are no results in {folder}: {path} does not exist")
-            with _explaining(path):
-                uri = f"{path.absolute().as_uri()}?mode=ro"
-                try:
-                    return _checked(cls(path, _connected(uri), None))
-                except sqlite3.OperationalError:
-                    # To read while somebody writes, SQLite itself writes beside the file. Where it
-                    # may not, nobody does.
-                    if os.access(folder, os.W_OK):
-                        raise
-                    return _checked(cls(path, _connected(f"{uri}&immutable=1"), None))
-        require(folder.is_dir() or not folder.exists(), f"{folder} must be a folder")
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = _take_lock(folder / LOCK)
-        try:
-            with _explaining(path):
-                return _checked(cls(path, sqlite3.connect(path, isolation_level=None), lock))
-        except BaseException:
-            lock.close()
-            raise
+        path = Path(folder) / FILE
+        if write:
+            return cls(path, *open_to_write(path))
+        return cls(path, open_to_read(path), None)
 
     def __enter__(self) -> Store:
         return self
@@ -172,14 +144,17 @@ class Store:
         source : the code of an experiment that does not come with teachirl; with another text it is
             another run
         """
-        packages = package_versions()
-        run = run_id(experiment, version, settings, source)
-        values = (run, experiment, version, canonical(settings), _json(list(units)))
-        origin = (canonical(packages), canonical(machine()), _now())
+        run, texts = run_id(experiment, version, settings, source), json_text(list(units))
+        rows = self._whole("runs", "SELECT * FROM runs WHERE id = ?", (run,))
+        origin = (canonical(package_versions()), canonical(machine()), _now())
+        row = [run, experiment, version, canonical(settings), texts, *origin]
+        if rows:
+            row = [*rows[0][:4], texts, *rows[0][5:-1]]
+        marks = ", ".join("?" * (len(row) + 1))
         self._execute(
-            "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT (id) DO UPDATE SET units = excluded.units",
-            (*values, *origin),
+            f"INSERT INTO runs VALUES ({marks}) ON CONFLICT (id) DO UPDATE "
+            "SET units = excluded.units, digest = excluded.digest",
+            sealed(row),
         )
         return self.get(run)
 
@@ -203,10 +178,11 @@ class Store:
         worker : who did it
         elapsed : seconds that it took in all
         """
-        key, text = canonical(unit), _json(values)
+        key, text = canonical(unit), json_text(values)
+        row = (run, key, text, json_text(seconds), float(elapsed), _now(), worker)
         added = self._execute(
-            "INSERT INTO units VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, unit) DO NOTHING",
-            (run, key, text, _json(seconds), elapsed, _now(), worker),
+            "INSERT INTO units VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, unit) DO NOTHING",
+            sealed(row),
         )
         if added.rowcount == 0:
             query = 'SELECT "values" FROM units WHERE run = ? AND unit = ?'
@@ -219,16 +195,18 @@ class Store:
 
     def finished(self, run: str) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
         """Values and seconds of each finished unit, by its `canonical` text, in the run's order."""
-        query = 'SELECT unit, "values", seconds FROM units WHERE run = ?'
-        rows = {unit: texts for unit, *texts in self._execute(query, (run,))}
+        rows = self._whole("units", "SELECT * FROM units WHERE run = ?", (run,))
+        texts = {row[1]: row[2:4] for row in rows}
         wanted = (canonical(unit) for unit in self.get(run).units)
-        found = ((unit, rows[unit]) for unit in wanted if unit in rows)
         return {
-            unit: (json.loads(values), json.loads(seconds)) for unit, (values, seconds) in found
+            unit: (json.loads(texts[unit][0]), json.loads(texts[unit][1]))
+            for unit in wanted
+            if unit in texts
         }
 
     def runs(self) -> list[RunRecord]:
         """All runs, the oldest first."""
+        self._whole("runs", "SELECT * FROM runs")
         return [_record(row) for row in self._execute(RECORDS).fetchall()]
 
     def get(self, prefix: str) -> RunRecord:
@@ -242,94 +220,20 @@ class Store:
         raise InvalidInputError(f"{self.path}: {problem} with {prefix!r}; there are {ids}")
 
     def _execute(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        with _explaining(self.path):
+        with explaining(self.path):
             return self._connection.execute(query, values)
 
-
-def _connected(uri: str) -> sqlite3.Connection:
-    return sqlite3.connect(uri, uri=True, isolation_level=None)
-
-
-def _checked(store: Store) -> Store:
-    """`store`, once it was found to be one, and made if it is new."""
-    connection, path = store._connection, store.path
-    try:
-        [[application]] = connection.execute("PRAGMA application_id")
-        [[version]] = connection.execute("PRAGMA user_version")
-        [[tables]] = connection.execute("SELECT count(*) FROM sqlite_master")
-        if store._lock is not None:
-            connection.execute("PRAGMA foreign_keys = ON")
-            # Enough in WAL mode: a power cut may cost the last units, but never the database.
-            connection.execute("PRAGMA synchronous = NORMAL")
-        # A process that is killed while it makes the store leaves a database without anything.
-        if application == 0 and tables == 0:
-            require(store._lock is not None, f"there are no results in {path} yet")
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.executescript(
-                f"BEGIN; PRAGMA application_id = {APPLICATION}; "
-                f"PRAGMA user_version = {VERSION}; {SCHEMA} COMMIT;"
-            )
-            return store
-        if application != APPLICATION:
-            raise FileFormatError(
-                f"{path} is an SQLite database, but not one with results of teachirl; "
-                "use another folder"
-            )
-        if version > VERSION:
-            raise FileFormatError(
-                f"{path} has version {version} of the format, but this teachirl reads version "
-                f"{VERSION}; use a newer teachirl, or another folder"
-            )
-        [problem] = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if problem != "ok":
-            raise _damaged(path, problem)
-        return store
-    except BaseException:
-        connection.close()
-        raise
-
-
-@contextmanager
-def _explaining(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into what the user can do about it."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        # The low byte is the kind of the error; the rest refines it.
-        kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            raise _damaged(path, str(error)) from error
-        raise TeachirlError(f"{path}: {error}") from error
-
-
-def _damaged(path: Path, problem: str) -> FileFormatError:
-    return FileFormatError(
-        f"{path} is damaged, or no results store: {problem.splitlines()[-1]}; move it away, and "
-        "its results are computed anew"
-    )
-
-
-def _take_lock(path: Path) -> IO[str]:
-    """The lock file, open and locked; its text says which process holds it."""
-    file = path.open("a+", encoding="utf-8")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.seek(0)
-        holder = file.read().strip() or "unknown"
-        file.close()
-        raise TeachirlError(
-            f"{path.parent} is in use by another run (process {holder}); wait for it, or use "
-            "another folder"
-        ) from error
-    file.truncate(0)
-    file.write(str(os.getpid()))
-    file.flush()
-    return file
+    def _whole(self, table: str, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Rows of a table, none of them damaged."""
+        rows = self._execute(query, values).fetchall()
+        problem = damage({table: rows})
+        if problem:
+            raise damaged(self.path, problem)
+        return rows
 
 
 def _record(row: Sequence[Any]) -> RunRecord:
-    run, experiment, version, settings, units, packages, origin, started, *progress = row
+    run, experiment, version, settings, units, packages, origin, started, _, *progress = row
     done, elapsed, updated = progress
     return RunRecord(
         id=run,
@@ -344,13 +248,6 @@ def _record(row: Sequence[Any]) -> RunRecord:
         done=done,
         elapsed=elapsed,
     )
-
-
-def _json(document: Any, **options: Any) -> str:
-    try:
-        return json.dumps(document, allow_nan=False, **options)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"results must be finite numbers and texts: {error}") from error
 
 
 def _now() -> str:

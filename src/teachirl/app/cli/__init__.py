@@ -10,7 +10,9 @@ import errno
 import io
 import signal
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -21,9 +23,11 @@ from .frontier import frontier
 from .init import init
 from .reproduce import reproduce
 from .runs import runs
+from .screen import filtered, shortened
 from .teach import teach
 from .worlds import worlds
 
+# An error without a file, such as one of stdout, is the user's to mend if it is one of these.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 app = typer.Typer(
@@ -61,21 +65,56 @@ def main() -> None:
     """Run what the arguments say, and end the process: 2 says that the user made a mistake."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal has a ×
+    with filtered(), _stoppable():
+        try:
+            app(prog_name="teachirl")
+        except KeyboardInterrupt:  # before a command has begun
+            sys.exit(130)
+        except TeachirlError as error:
+            _refuse(str(error))
+        except OSError as error:
+            # Without a file, it is not the user's to mend.
+            if error.filename is None and error.errno not in NO_ROOM:
+                raise
+            place = "" if error.filename is None else f"{error.filename}: "
+            _refuse(f"{place}{error.strerror}")
+        except Exception as error:
+            stopped = _stop_behind(error)
+            if stopped is None:
+                raise
+            sys.exit(stopped)
+
+
+def _stop_behind(error: BaseException) -> int | None:
+    """The exit code, if a request to stop became an error of a module that was being loaded."""
+    cause = error.__cause__
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):
+            return 130
+        if isinstance(cause, SystemExit) and isinstance(cause.code, int):
+            return cause.code
+        cause = cause.__cause__
+    return None
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Ctrl-C and a request to end unwind what is under way, so that nothing half-written stays."""
     # What a script starts with & is told to ignore SIGINT; who sends it to a command means it.
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    ended = signal.signal(signal.SIGTERM, _end)
     try:
-        app(prog_name="teachirl")
-    except TeachirlError as error:
-        _refuse(str(error))
-    except OSError as error:
-        # Without a file, it is not the user's to mend.
-        if error.filename is None and error.errno not in NO_ROOM:
-            raise
-        place = "" if error.filename is None else f"{error.filename}: "
-        _refuse(f"{place}{error.strerror}")
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, ended)
+        signal.signal(signal.SIGINT, before)
+
+
+def _end(number: int, _: object) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+    raise SystemExit(128 + number)
 
 
 def _refuse(message: str) -> None:
-    typer.echo(f"teachirl: {message}", err=True)
+    typer.echo(f"teachirl: {shortened(message)}", err=True)
     sys.exit(2)

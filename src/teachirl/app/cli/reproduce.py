@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from .screen import loading, say
+
 OUT = Path("reproduction")
 
 
@@ -36,14 +38,14 @@ def reproduce(
     if workers is not None and cluster is not None:
         raise typer.BadParameter("give --workers or --cluster, not both")
     if listing:
-        from ...study.experiments import BUILT_IN, find
-        from ..render.console import print_table
-
+        with loading():
+            from ...study.experiments import BUILT_IN, find
+            from ..render.console import print_table
         print_table([(name, find(name).title) for name in BUILT_IN])
         return
-    from ...study.experiments.reproduce import reproduce as run
-    from ...study.progress import Progress
-
+    with loading():
+        from ...study.experiments.reproduce import reproduce as run
+        from ...study.progress import Progress
     try:
         with Progress.on_stderr() as progress:
             report = run(
@@ -55,10 +57,10 @@ def reproduce(
                 progress=progress,
             )
     except KeyboardInterrupt:
-        typer.echo("teachirl: stopped; the same command goes on where it stopped", err=True)
+        say("teachirl: stopped; the same command goes on where it stopped", err=True)
         raise typer.Exit(130) from None
-    typer.echo(str(report))
+    say(*str(report).split("\n"))
     for text in report.failed:
-        typer.echo(f"teachirl: {text}", err=True)
+        say(*f"teachirl: {text}".split("\n"), err=True)
     if report.failed:
         raise typer.Exit(1)

@@ -12,6 +12,7 @@ import typer
 
 from .options import AsJson
 from .reproduce import OUT
+from .screen import loading, say
 
 if TYPE_CHECKING:
     from ...study.results_database import RunRecord
@@ -20,7 +21,7 @@ Out: TypeAlias = Annotated[Path, typer.Option(help="Folder with the results.")]
 Id: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="Its id, or how that begins.")]
 
 runs = typer.Typer(
-    help="List, show and export results.",
+    help="List, show, export and repair results.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -29,10 +30,10 @@ runs = typer.Typer(
 @runs.command("list")
 def list_runs(out: Out = OUT, as_json: AsJson = False) -> None:
     """List the runs and how much of each is done."""
-    from ...study.results_database import Store
-    from ..render.console import print_table
-    from ..render.json import print_json
-
+    with loading():
+        from ...study.results_database import Store
+        from ..render.console import print_table
+        from ..render.json import print_json
     with Store.open(out, write=False) as store:
         records = store.runs()
     if as_json:
@@ -48,10 +49,10 @@ def list_runs(out: Out = OUT, as_json: AsJson = False) -> None:
 @runs.command()
 def show(run: Id, out: Out = OUT, as_json: AsJson = False) -> None:
     """Show the settings of a run, and what computed it."""
-    from ...study.results_database import Store
-    from ..render.console import print_table
-    from ..render.json import print_json
-
+    with loading():
+        from ...study.results_database import Store
+        from ..render.console import print_table
+        from ..render.json import print_json
     with Store.open(out, write=False) as store:
         record = store.get(run)
     if as_json:
@@ -82,13 +83,36 @@ def export(
     if file is not None and suffix is not None and file.suffix != suffix:
         raise typer.BadParameter(f"{file} must end in {suffix}")
     from ...study import export as tables
-    from ...study.results_database import Store
 
+    with loading():
+        from ...study.results_database import Store
     with Store.open(out, write=False) as store:
         record = store.get(run)
         path = file or Path(f"{record.id}{suffix or '.csv'}")
         count = tables.export(store, record.id, path)
-    typer.echo(f"{path}: {count} rows")
+    say(f"{path}: {count} rows")
+
+
+@runs.command()
+def repair(out: Out = OUT) -> None:
+    """Make a damaged results store whole: keep what is as it was written, drop the rest.
+
+    A copy of the damaged file stays beside it. The command that computed the results computes
+    again what is missing.
+    """
+    with loading():
+        from ...study.results_database import Store
+        from ...study.results_file import repair as mend
+    done = mend(out)
+    if done.aside is None:
+        say(f"{out}: nothing is damaged")
+        return
+    say(f"{out}: {done.kept} units are whole; lost: {done.lost}")
+    say(f"The file as it was is {done.aside}.")
+    with Store.open(out, write=False) as store:
+        names = {run.experiment for run in store.runs() if run.done < len(run.units)}
+    for name in sorted(names) or ["…"]:
+        say(f"To compute again what is missing: teachirl reproduce {name} --out {out}")
 
 
 def _document(run: RunRecord) -> dict[str, Any]:

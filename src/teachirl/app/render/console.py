@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 import typer
 
+from ...errors import one_line
 from ..document.elements import Bullets, Document, Element, Facts, Section, Sentence, Table
-
-# A name from a file must not break a line, or move the cursor.
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def print_document(document: Document) -> None:
@@ -20,7 +17,7 @@ def print_document(document: Document) -> None:
     ----------
     document : Document
     """
-    typer.echo(printable(document.title))
+    typer.echo(one_line(document.title))
     for section in document.sections:
         for line in _section_lines(section):
             typer.echo(line)
@@ -38,16 +35,11 @@ def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     >>> list(table_lines([("name", "n"), ("a", "10")]))
     ['name  n', 'a     10']
     """
-    rows = [[printable(cell) for cell in row] for row in rows]
+    rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         yield "  ".join(cells).rstrip()
-
-
-def printable(text: str) -> str:
-    """A text in one line, whatever is in it."""
-    return CONTROL.sub("\ufffd", text)
 
 
 def _section_lines(section: Section) -> Iterator[str]:
@@ -55,7 +47,7 @@ def _section_lines(section: Section) -> Iterator[str]:
     parts = [(element, list(_lines(element))) for element in section.elements]
     parts = [(element, lines) for element, lines in parts if lines]
     if parts:
-        yield from ("", printable(section.title))
+        yield from ("", one_line(section.title))
     for number, (element, lines) in enumerate(parts):
         # A section brings an empty line of its own.
         if number and isinstance(parts[number - 1][0], Table) and not isinstance(element, Section):
@@ -66,9 +58,9 @@ def _section_lines(section: Section) -> Iterator[str]:
 def _lines(element: Element) -> Iterator[str]:
     match element:
         case Sentence() if element.text:
-            yield printable(element.text)
+            yield one_line(element.text)
         case Bullets():
-            yield from (f"- {printable(each.text)}" for each in element.sentences if each.text)
+            yield from (f"- {one_line(each.text)}" for each in element.sentences if each.text)
         case Facts() if element.facts:
             yield from table_lines([(each.label, each.show(each.value)) for each in element.facts])
         case Table() if element.rows and element.shown:

@@ -28,7 +28,8 @@ VERSION = 2  # raised when a field is renamed, removed or given another meaning
 def print_json(name: str, value: Any) -> None:
     """An object with the version of the format, and `value` under its name."""
     document = {"version": VERSION, name: plain(value)}
-    typer.echo(json.dumps(document, indent=2, allow_nan=False))
+    text = json.dumps(document, indent=2, allow_nan=False)
+    typer.echo(text.replace("\x7f", "\\u007f"))  # the one that JSON does not escape itself
 
 
 def print_document(document: Document) -> None:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Floats
 from ...precision import EPS
+from .keeping import KEPT
 
 if TYPE_CHECKING:
     from ..dynamics import Dynamics
@@ -53,7 +54,7 @@ class Kernel:
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Kernel]:
     """What compiles a function for Python to call, with these options of Numba's beside ours."""
-    compile_it = njit(cache=True, error_model="numpy", **options)
+    compile_it = njit(cache=KEPT, error_model="numpy", **options)
     return lambda function: Kernel(compile_it(function))
 
 
@@ -62,7 +63,7 @@ compiled: Any = kernel()
 shared: Any = kernel(nogil=True)
 # For what only other kernels call: an entry from Python takes as long to compile as a short loop.
 PART: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-part: Any = njit(cache=True, error_model="numpy", **PART)
+part: Any = njit(cache=KEPT, error_model="numpy", **PART)
 
 
 class Table(NamedTuple):

@@ -23,6 +23,7 @@ from .jobs import COMPILING, EngineError, Job, Ledger
 # A job is given up when this many processes died of it, and all work when as many in a row died
 # before they could take a job.
 MOST_DEATHS = 3
+# There is a process a processor: threads of BLAS would wait for each other.
 ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",

@@ -22,6 +22,7 @@ from ...what_to_show.search import best_demonstration
 from ...worlds import chain
 from .experiment import Experiment, Result, Results, Unit
 
+# The row of the paper's Figure 1: its cells, the one that the learner sees, and the reward.
 CELLS = 5
 MIDDLE = CELLS // 2
 WEIGHTS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) / np.sqrt(2.5)
@@ -154,39 +155,69 @@ def _panel(title: str, moves: list[tuple[int, int, int, int]]) -> Panel:
 def _claims(
     gamma: float, values: dict[str, Any], known: dict[str, tuple[float, float]]
 ) -> list[Claim]:
+    better, best = _showing_claims(gamma, values)
+    return [
+        *(_twin_claim(gamma, values, known, *pair) for pair in (("π*", "π̃*"), ("π₀", "π̃₀"))),
+        _order_claim(gamma, values, known),
+        better,
+        _central_claim(gamma, values, known),
+        best,
+    ]
+
+
+def _twin_claim(
+    gamma: float,
+    values: dict[str, Any],
+    known: dict[str, tuple[float, float]],
+    name: str,
+    twin: str,
+) -> Claim:
     looks = np.array(values["looks"])
-    earned = np.array(values["reward"])
-    claims = []
-    for name, twin in (("π*", "π̃*"), ("π₀", "π̃₀")):
-        alike = [
-            values["actions"][i]
-            for i in np.flatnonzero(np.abs(looks - known[name][1]) <= 1e-9 / (1 - gamma))
-        ]
-        wanted = {"".join(map(str, NAMED[each])) for each in (name, twin)}
-        claims.append(
-            Claim(
-                "Figure 1",
-                f"γ = {gamma:g}: {twin} is the only other deterministic policy that looks like "
-                f"{name}",
-                f"{len(alike)} of {len(looks)} policies look alike",
-                "enumeration",
-                _verdict(set(alike) == wanted),
-            )
-        )
-    order = [known[name][0] for name in NAMED]
-    claims.append(
-        Claim(
-            "Figure 1",
-            f"γ = {gamma:g}: R(π*) > R(π₀) > R(π̃₀) > R(π̃*), and π* is optimal",
-            " > ".join(f"{each:.4f}" for each in order),
-            "enumeration",
-            _verdict(
-                all(a > b for a, b in itertools.pairwise(order)) and order[0] >= earned.max() - 1e-9
-            ),
-        )
+    same = np.flatnonzero(np.abs(looks - known[name][1]) <= 1e-9 / (1 - gamma))
+    alike = {values["actions"][i] for i in same}
+    return Claim(
+        "Figure 1",
+        f"γ = {gamma:g}: {twin} is the only other deterministic policy that looks like {name}",
+        f"{len(alike)} of {len(looks)} policies look alike",
+        "enumeration",
+        _verdict(alike == {"".join(map(str, NAMED[each])) for each in (name, twin)}),
     )
+
+
+def _order_claim(
+    gamma: float, values: dict[str, Any], known: dict[str, tuple[float, float]]
+) -> Claim:
+    order = [known[name][0] for name in NAMED]
+    falling = all(a > b for a, b in itertools.pairwise(order))
+    return Claim(
+        "Figure 1",
+        f"γ = {gamma:g}: R(π*) > R(π₀) > R(π̃₀) > R(π̃*), and π* is optimal",
+        " > ".join(f"{each:.4f}" for each in order),
+        "enumeration",
+        _verdict(falling and order[0] >= max(values["reward"]) - 1e-9),
+    )
+
+
+def _central_claim(
+    gamma: float, values: dict[str, Any], known: dict[str, tuple[float, float]]
+) -> Claim:
+    most, close = max(values["looks"]), 1e-9 / (1 - gamma)
+    (first, look), (second, other) = known["π₀"], known["π̃₀"]
+    return Claim(
+        "Figure 2",
+        f"γ = {gamma:g}: π₀ and π₁ look the same, and the best if the central cell is good, "
+        "but one earns more than 0 and the other less",
+        f"{look:.4f} and {other:.4f} visits to the central cell, {most:.4f} at most; they earn "
+        f"{first:+.4f} and {second:+.4f}",
+        "enumeration",
+        _verdict(abs(look - other) <= close and look >= most - close and first > 0.0 > second),
+    )
+
+
+def _showing_claims(gamma: float, values: dict[str, Any]) -> list[Claim]:
     best, middle, chosen = (values[f"worst of {each}"] for each in ("π*", "π₀", "the best"))
-    claims += [
+    proved = values["proved the best"]
+    return [
         Claim(
             "Figure 1",
             f"γ = {gamma:g}: π₀ is a better demonstration than π* in the worst case",
@@ -195,28 +226,13 @@ def _claims(
             _verdict(middle > best),
         ),
         Claim(
-            "Figure 2",
-            f"γ = {gamma:g}: π₀ and π₁ look the same, and the best if the central cell is good, "
-            "but one earns more than 0 and the other less",
-            f"{known['π₀'][1]:.4f} and {known['π̃₀'][1]:.4f} visits to the central cell, "
-            f"{looks.max():.4f} at most; they earn {known['π₀'][0]:+.4f} and "
-            f"{known['π̃₀'][0]:+.4f}",
-            "enumeration",
-            _verdict(
-                abs(known["π₀"][1] - known["π̃₀"][1]) <= 1e-9 / (1 - gamma)
-                and known["π₀"][1] >= looks.max() - 1e-9 / (1 - gamma)
-                and known["π₀"][0] > 0.0 > known["π̃₀"][0]
-            ),
-        ),
-        Claim(
             "beyond the paper",
             f"γ = {gamma:g}: another demonstration is better than π₀",
-            f"guarantees {chosen:.4f}, and no more is possible: {values['proved the best']}",
+            f"guarantees {chosen:.4f}, and no more is possible: {proved}",
             "branch and bound",
-            _verdict(chosen > middle + 1e-9 and values["proved the best"] == "OPTIMAL"),
+            _verdict(chosen > middle + 1e-9 and proved == "OPTIMAL"),
         ),
     ]
-    return claims
 
 
 def _verdict(holds: bool) -> Verdict:

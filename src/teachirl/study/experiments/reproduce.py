@@ -17,7 +17,7 @@ from typing import Any
 from ...errors import TeachirlError
 from ...figures.drawing import write_figure
 from ...figures.records import Claim, Findings, Verdict
-from ...files import replacing
+from ...files import made_folder, replacing
 from ..engine import Failure, Job, Outcome, run_units
 from ..progress import Part, Progress
 from ..results_database import Store, canonical, run_id
@@ -202,12 +202,18 @@ class _Study:
             return
         try:
             self.findings = self.analysed()
-            for figure in self.findings.figures:
-                write_figure(figure, self.folder / "figures")
         except TeachirlError:
             raise
         except Exception:
             self.problem = f"{self.name}: its analysis failed\n{traceback.format_exc().rstrip()}"
+            return
+        try:
+            for figure in self.findings.figures:
+                write_figure(figure, self.folder / "figures")
+        except (OSError, TeachirlError):  # what is computed is kept, and the user makes room
+            raise
+        except Exception:
+            self.problem = f"{self.name}: drawing failed\n{traceback.format_exc().rstrip()}"
 
     def analysed(self) -> Findings:
         done = self.store.finished(self.run)
@@ -253,6 +259,6 @@ def _text(failure: Failure) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    made_folder(path.parent)
     with replacing(path) as file:
         file.write(text.encode())
