@@ -6,6 +6,7 @@ be read and worked out by hand; they draw the awkward cases on purpose.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -54,11 +55,9 @@ def mdps(
     """
     n_states = draw(st.integers(1, max_states), label="states")
     n_actions = draw(st.integers(1, max_actions), label="actions")
-    all_actions = st.just(set(range(n_actions)))
-    some_actions = st.sets(st.integers(0, n_actions - 1), min_size=1)
     states, actions, rows = [], [], []
     for state in range(n_states):
-        for action in sorted(draw(all_actions | some_actions)):
+        for action in sorted(draw(_available(n_actions))):
             states.append(state)
             actions.append(action)
             rows.append(draw(_rows(state, n_states)))
@@ -73,13 +72,28 @@ def mdps(
         np.array(rows),
         features,
         discount=draw(st.sampled_from(discounts), label="discount"),
-        start=draw(st.none() | _rows(0, n_states), label="start"),
+        start=draw(_start(n_states), label="start"),
         state_names=[f"s{i}" for i in range(n_states)] if named else None,
         action_names=[f"a{i}" for i in range(n_actions)] if named else None,
         feature_names=[f"f{i}" for i in range(features.shape[1])] if named else None,
     )
 
 
+# To make a strategy takes Hypothesis longer than to draw from it: those of parts are made once.
+@cache
+def _available(n_actions: int) -> st.SearchStrategy[set[int]]:
+    """The actions of a state: all of them, or some."""
+    some = st.sets(st.integers(0, n_actions - 1), min_size=1)
+    return st.just(set(range(n_actions))) | some
+
+
+@cache
+def _parts(count: int) -> st.SearchStrategy[list[int]]:
+    """Shares of so many, as small integers; not all of them 0."""
+    return st.lists(st.integers(0, 4), min_size=count, max_size=count).filter(any)
+
+
+@cache
 @st.composite
 def _rows(draw: st.DrawFn, state: int, n_states: int) -> Floats:
     """A distribution over the states: one that stays in `state`, a sure move, or any."""
@@ -90,12 +104,17 @@ def _rows(draw: st.DrawFn, state: int, n_states: int) -> Floats:
     elif kind == "sure":
         row[draw(st.integers(0, n_states - 1))] = 1.0
     else:
-        parts = st.lists(st.integers(0, 4), min_size=n_states, max_size=n_states).filter(any)
-        row[:] = draw(parts)
+        row[:] = draw(_parts(n_states))
         row /= row.sum()
     return row
 
 
+@cache
+def _start(n_states: int) -> st.SearchStrategy[Floats | None]:
+    return st.none() | _rows(0, n_states)
+
+
+@cache
 @st.composite
 def _features(draw: st.DrawFn, n_rows: int, max_features: int) -> Floats:
     """array [n_rows, k], column by column: zero, constant, one seen before, or small numbers."""
@@ -113,6 +132,7 @@ def _features(draw: st.DrawFn, n_rows: int, max_features: int) -> Floats:
     return np.stack(columns, axis=1)
 
 
+@cache
 def _vectors(size: int) -> st.SearchStrategy[Floats]:
     """array [size] of whole numbers or of quarters, between −5 and 5."""
     whole = st.lists(st.integers(-5, 5), min_size=size, max_size=size)
@@ -229,6 +249,5 @@ def policies(draw: st.DrawFn, mdp: MDP) -> Policy:
     matrix = np.zeros((mdp.n_states, mdp.n_actions))
     for state, count in enumerate(counts):
         first = dynamics.offsets[state]
-        parts = st.lists(st.integers(0, 4), min_size=count, max_size=count).filter(any)
-        matrix[state, dynamics.actions[first : first + count]] = draw(parts)
+        matrix[state, dynamics.actions[first : first + count]] = draw(_parts(count))
     return Policy.from_matrix(mdp, matrix / matrix.sum(axis=1, keepdims=True))
