@@ -30,7 +30,8 @@ from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error
-from ..mdp.planning import optimal_policy, performance_at_least, worst_policy
+from ..mdp.performance import performance_at_least
+from ..mdp.planning import optimal_policy, worst_policy
 from ..mdp.policy import Policy
 from ..precision import ROUNDED_UP, down, up
 from ..views.potential_shaping import Indistinct, indistinct_directions
@@ -167,7 +168,6 @@ def certify(
     target : float, stop as soon as this relative performance is proved. If it is not certain that a
         policy matches the demonstration, the exact worst case is computed all the same, to know
     method, tolerance, max_seconds : str, float, float, for the exact worst case, see `worst_case`
-    size, indistinct : `diameter(mdp)` and `indistinct_directions(mdp)`, if they are known already
     size : Diameter, `diameter(mdp)`, if it is known already
     indistinct : Indistinct, `indistinct_directions(mdp)`, if it is known already
 
@@ -192,10 +192,9 @@ def certify(
     exact      gap ≤ 0.0000
     guaranteed relative performance 1.000
     """
-    shown = as_demonstration(mdp, demonstration)
-    w, _ = checked_case(mdp, view, weights, shown.expectations, mismatch)
-    _check_asked(w, method, target)
-    case = _Case(mdp, view, w, shown, float(mismatch))
+    _check_asked(method, target)
+    case = _posed(mdp, view, weights, demonstration, mismatch)
+    w, shown = case.w, case.shown
     theorem_1 = exact = theorem_2 = look = worst = None
     width = _width(case, view, w)
     if not case.proves(target, width):
@@ -208,12 +207,9 @@ def certify(
         exact = _exact(case, worst, width)
     if theorem_1 is not None and not case.proves(target, exact or width):
         theorem_2 = looks_optimal(mdp, view, w, shown, around.upper)
-        # MDP solves for the best look, which is no bound on what she earns.
+        # MDP solves for the best look, which is no bound on what the learner earns.
         look = best_look(mdp, view, shown, max_solves=50, indistinct=never)
-    bounds = [bound for bound in (width, theorem_1, exact) if bound is not None]
-    if worst is not None and worst.status is WorstCaseStatus.INFEASIBLE:
-        bounds = []
-    least = max([case.worst.lower, *(bound.least for bound in bounds)])
+    least, gap = _best_of(case, (width, theorem_1, exact), worst)
     return Certificate(
         theorem_1=theorem_1,
         width=width,
@@ -223,19 +219,42 @@ def certify(
         worst=worst,
         least_reward=least,
         guaranteed=case.performance(least),
-        against_expert=min([up(case.expert_most - least), *(bound.gap for bound in bounds)]),
+        against_expert=gap,
         mismatch=case.epsilon,
         confidence=shown.confidence,
     )
 
 
-def _check_asked(w: Floats, method: str, target: float | None) -> None:
-    require(bool(w.any()), "weights must not be all zero: every policy then earns the same")
+def _check_asked(method: str, target: float | None) -> None:
     require(method in METHODS, f"method must be one of {', '.join(METHODS)}, got {method!r}")
     require(
         target is None or 0.0 <= target <= 1.0,
         f"target must be a relative performance from 0 to 1, got {target!r}",
     )
+
+
+def _posed(
+    mdp: MDP,
+    view: Worldview,
+    weights: ArrayLike,
+    demonstration: Demonstration | Policy,
+    mismatch: float,
+) -> _Case:
+    shown = as_demonstration(mdp, demonstration)
+    w, _ = checked_case(mdp, view, weights, shown.expectations, mismatch)
+    require(bool(w.any()), "weights must not be all zero: every policy then earns the same")
+    return _Case(mdp, view, w, shown, float(mismatch))
+
+
+def _best_of(
+    case: _Case, bounds: tuple[Bound | None, ...], worst: WorstCaseBounds | None
+) -> tuple[float, float]:
+    """R(L) is at least the first, R(T) − R(L) at most the second."""
+    # Where no policy matches, all bounds speak of nobody.
+    nobody = worst is not None and worst.status is WorstCaseStatus.INFEASIBLE
+    known = [bound for bound in bounds if bound is not None and not nobody]
+    least = max([case.worst.lower, *(bound.least for bound in known)])
+    return least, min([up(case.expert_most - least), *(bound.gap for bound in known)])
 
 
 class _Case:
@@ -245,7 +264,7 @@ class _Case:
         self, mdp: MDP, view: Worldview, w: Floats, shown: Demonstration, mismatch: float
     ) -> None:
         self.mdp, self.view, self.w, self.mismatch = mdp, view, w, mismatch
-        self.mu, self.error = shown.expectations, shown.error
+        self.shown, self.mu, self.error = shown, shown.expectations, shown.error
         self.epsilon = mismatch + view.norm * self.error * ROUNDED_UP
         # The expert matches: exactly, or with the confidence that is claimed.
         exactly = self.error == 0.0 and shown.policy is not None
