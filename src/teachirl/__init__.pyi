@@ -8,7 +8,8 @@ from .demonstrations.trajectory_files import read_trajectories, write_trajectori
 from .errors import FileFormatError, InvalidInputError, MissingExtraError, TeachirlError
 from .guarantees.apparent_optimality import Look, best_look
 from .guarantees.bounds import WorstCaseBounds, WorstCaseStatus
-from .guarantees.certificate import Bound, Certificate, certify
+from .guarantees.certificate import Certificate, certify
+from .guarantees.gap_bounds import Bound
 from .guarantees.theorem_2 import LooksOptimal
 from .guarantees.worst_case import Diameter, best_case, diameter, worst_case
 from .mdp.dynamics import Dynamics
