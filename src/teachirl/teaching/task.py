@@ -219,7 +219,16 @@ class Task:
         return self.guaranteed_by(found)
 
     def guaranteed_by(self, found: WorstCaseBounds) -> float:
-        """The relative performance that a worst case guarantees; 0 if nobody matches."""
+        """The relative performance that a worst case guarantees; 0 if nobody matches.
+
+        Parameters
+        ----------
+        found : WorstCaseBounds
+
+        Returns
+        -------
+        float in [0, 1]
+        """
         if found.status is WorstCaseStatus.INFEASIBLE:
             return 0.0
         return self.relative_at_least(found.lower)
