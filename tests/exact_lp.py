@@ -16,7 +16,8 @@ from flint import fmpq, fmpq_mat
 
 from exact import exact
 from teachirl import MDP, Policy
-from teachirl.views.worldview import Worldview, extended_basis
+from teachirl.views.linear_algebra import extended_basis
+from teachirl.views.worldview import Worldview
 
 Vector = list[fmpq]
 

@@ -13,11 +13,12 @@ import scipy.sparse as sp
 from scipy import stats
 
 from teachirl import MDP, FileFormatError, InvalidInputError, Policy, worlds
-from teachirl.demonstrations import demonstration as module
-from teachirl.demonstrations import trajectory_files
+from teachirl.demonstrations import error_bounds, trajectory_files
 from teachirl.demonstrations.demonstration import (
     Demonstration,
     as_demonstration,
+)
+from teachirl.demonstrations.error_bounds import (
     bernstein_radius,
     confidence_radius,
     feature_diameter,
@@ -263,7 +264,7 @@ def test_sampling_refuses(change, message):
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("kind", ["state", "pair"])
 def test_the_estimate_is_that_of_the_formulas(kind, sparse, monkeypatch):
-    monkeypatch.setattr(module, "CHUNK_ENTRIES", 20)  # so that several chunks are needed
+    monkeypatch.setattr(error_bounds, "CHUNK_ENTRIES", 20)  # so that several chunks are needed
     mdp = small_world(kind, sparse=sparse)
     rng = np.random.default_rng(4)
     seen = sample_trajectories(mdp, random_policy(mdp), episodes=41, horizon=6, rng=rng)
@@ -444,7 +445,7 @@ def test_the_diameter_of_the_features(kind, sparse, seed, monkeypatch):
     mdp = small_world(kind, sparse=sparse, seed=seed)
     true = slow_diameter(mdp)
     assert true <= feature_diameter(mdp) <= true * (1 + 1e-12)
-    monkeypatch.setattr(module, "PAIRWISE_ROWS", 0)
+    monkeypatch.setattr(error_bounds, "PAIRWISE_ROWS", 0)
     assert true <= feature_diameter(mdp) <= 2 * true
 
 
@@ -457,7 +458,7 @@ def test_the_diameter_of_features_far_from_zero(monkeypatch):
     same = small_world().with_features(np.full((5, 2), 0.1))
     assert feature_diameter(same) <= 1e-12
     assert feature_diameter(small_world().with_features(np.empty((5, 0)))) == 0.0
-    monkeypatch.setattr(module, "PAIRWISE_ROWS", 0)
+    monkeypatch.setattr(error_bounds, "PAIRWISE_ROWS", 0)
     for features in (offset, sp.csr_array(offset)):
         mdp = small_world().with_features(features)
         true = slow_diameter(mdp)

@@ -94,6 +94,15 @@ def test_the_plan_shows_every_room():
     assert len(entries) <= 22
 
 
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.stem)
+def test_modules_and_functions_are_short(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 400
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            assert node.end_lineno - node.lineno < 80, node.name
+
+
 def imported_by(path):
     """The rooms that a module imports from, wherever in it, and what it takes."""
     here = path.relative_to(PACKAGE).parent.parts

@@ -274,6 +274,20 @@ def test_parquet_of_episodes(folder):
         changed(folder, "recorded.toml", ("expert.csv", "expert.parquet"))
 
 
+def test_parquet_of_episodes_has_the_messages_of_csv(folder):
+    good = {"episode": [0, 0], "step": [0, 1], "state": ["shore", "ice"], "action": ["walk"] * 2}
+    for change, message in (
+        ({"terminated": [None, True], "step": [0, 2]}, "line 3, step: expected 1"),
+        ({"terminated": pa.array([True, None])}, "line 3, episode: expected another episode"),
+        ({"terminated": pa.array([None, None], pa.bool_())}, "line 3, terminated: expected true"),
+        ({"terminated": [0.5, 1.0]}, "line 2, terminated: .* got '0.5'"),
+        ({}, "line 1: expected a header with one column 'terminated'"),
+    ):
+        pa.parquet.write_table(pa.table(good | change), folder / "expert.parquet")
+        with pytest.raises(ti.FileFormatError, match=rf"expert\.parquet, as CSV, {message}"):
+            changed(folder, "recorded.toml", ("expert.csv", "expert.parquet"))
+
+
 def test_a_state_may_be_called_end(folder):
     for name in ("transitions", "features", "rewards"):
         path = folder / f"{name}.csv"

@@ -18,6 +18,7 @@ from teachirl.precision import DEPENDENT
 from teachirl.precision import RISK_TIE as TIE
 from teachirl.testing import mdps, policies, weights, worldviews
 from teachirl.views import potential_shaping as indistinct_module
+from teachirl.views.linear_algebra import unit_rows
 from teachirl.views.potential_shaping import Indistinct, indistinct_directions
 from teachirl.views.scorer import SHARED_FROM
 from teachirl.views.teaching_risk import (
@@ -27,7 +28,7 @@ from teachirl.views.teaching_risk import (
     risk_after,
     teaching_risk,
 )
-from teachirl.views.worldview import Worldview, unit_rows
+from teachirl.views.worldview import Worldview
 
 CHAIN_WEIGHTS = np.array([-1, -0.5, 0, 0.5, 1])
 

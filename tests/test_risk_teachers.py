@@ -24,8 +24,8 @@ from teachirl.teachers.random import Random
 from teachirl.teachers.tr_greedy import TRGreedy
 from teachirl.teaching.teach import teach
 from teachirl.testing import weights, worldviews
+from teachirl.views.linear_algebra import unit_rows
 from teachirl.views.teaching_risk import risk_after, teaching_risk
-from teachirl.views.worldview import unit_rows
 from test_risk import risk_by_svd
 
 

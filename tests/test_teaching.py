@@ -14,7 +14,8 @@ from teachirl.learners import Adversarial, Benevolent, MinNormPoint, Projection
 from teachirl.teachers import Choice, GapGreedy, JointGreedy
 from teachirl.teachers.optimal_subset import OptimalSubset
 from teachirl.teachers.tr_greedy import TRGreedy
-from teachirl.teaching.lesson import Lesson, LessonStatus
+from teachirl.teaching.lesson import Lesson
+from teachirl.teaching.lesson_record import LessonStatus
 from teachirl.teaching.teach import teach
 
 WEIGHTS = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])

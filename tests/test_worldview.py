@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from teachirl import InvalidInputError, worlds
 from teachirl.testing import check_mdp, mdps, worldviews
-from teachirl.views.worldview import Worldview, extended_basis, least_singular_value
+from teachirl.views.linear_algebra import extended_basis, least_singular_value
+from teachirl.views.worldview import Worldview
 
 EPS = np.finfo(float).eps
 

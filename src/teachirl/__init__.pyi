@@ -8,26 +8,28 @@ from .demonstrations.trajectory_files import read_trajectories, write_trajectori
 from .errors import FileFormatError, InvalidInputError, MissingExtraError, TeachirlError
 from .guarantees.apparent_optimality import Look, best_look
 from .guarantees.bounds import WorstCaseBounds, WorstCaseStatus
-from .guarantees.certificate import Bound, Certificate, certify
+from .guarantees.certificate import Certificate, certify
+from .guarantees.gap_bounds import Bound
 from .guarantees.theorem_2 import LooksOptimal
 from .guarantees.worst_case import Diameter, best_case, diameter, worst_case
 from .mdp.dynamics import Dynamics
 from .mdp.model import MDP
 from .mdp.occupancy import feature_expectations, mixture, occupancy, policy_from_occupancy
+from .mdp.performance import relative_performance
 from .mdp.planning import (
     Plan,
     Plans,
     PlanStatus,
     optimal_policies,
     optimal_policy,
-    relative_performance,
     worst_policy,
 )
 from .mdp.policy import Policy
 from .mdp.soft_planning import SoftPlan, soft_policy
 from .selection.best_subset import Subset, SubsetStatus, best_subset
 from .selection.greedy import GreedyPlan, greedy_plan
-from .teaching.lesson import Lesson, LessonStatus, Round
+from .teaching.lesson import Lesson
+from .teaching.lesson_record import LessonStatus, Round
 from .teaching.task import Task
 from .teaching.teach import teach
 from .views.teaching_risk import BlindSpot, blind_spot, relative_risk, risk_after, teaching_risk

@@ -18,7 +18,7 @@ import io
 import json
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -193,9 +193,9 @@ def _without_repeats(items: list[tuple[str, object]]) -> dict[str, object]:
 class _Record:
     """The episodes of a file while it is read."""
 
-    def __init__(self, path: Path, mdp: MDP) -> None:
+    def __init__(self, source: Path | str, mdp: MDP) -> None:
         dynamics = mdp.dynamics
-        self.path, self.mdp = path, mdp
+        self.source, self.mdp = source, mdp
         self.numbers = {
             "state": _Numbers("a state", dynamics.state_names, dynamics.n_states),
             "action": _Numbers("an action", dynamics.action_names, dynamics.n_actions),
@@ -205,7 +205,7 @@ class _Record:
         self.terminated: list[bool] = []
 
     def refuse(self, line: int, message: str) -> NoReturn:
-        raise FileFormatError(f"{self.path}, line {line}{message}")
+        raise FileFormatError(f"{self.source}, line {line}{message}")
 
     def close(self, terminated: bool) -> None:
         """End the episode whose states and actions were added last."""
@@ -265,20 +265,50 @@ def _read_json_lines(path: Path, file: BinaryIO, mdp: MDP) -> Trajectories:
 
 
 def _read_csv(path: Path, file: BinaryIO, mdp: MDP) -> Trajectories:
-    record = _Record(path, mdp)
     table = csv.reader(_lines(path, file), strict=True)
     try:
-        lines = _read_rows(record, table)
+        return trajectories_of_rows(((table.line_num, row) for row in table), str(path), mdp)
     except csv.Error as error:
-        record.refuse(table.line_num, f": expected comma-separated values, got a bad row: {error}")
+        raise FileFormatError(
+            f"{path}, line {table.line_num}: expected comma-separated values, got a bad row: "
+            f"{error}"
+        ) from error
+
+
+def trajectories_of_rows(
+    rows: Iterable[tuple[int, Sequence[str]]], source: str, mdp: MDP
+) -> Trajectories:
+    """Episodes from the rows of a table, a step a row, as those of a CSV file.
+
+    Parameters
+    ----------
+    rows : pairs of a line's number and its cells, the header first; a row without cells is skipped
+    source : str, what messages call the table
+    mdp : MDP in which the episodes were recorded
+
+    Returns
+    -------
+    Trajectories
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> from teachirl.demonstrations.trajectory_files import trajectories_of_rows
+    >>> header = (1, ["episode", "step", "state", "action", "terminated"])
+    >>> row = (2, ["a", "0", "cell 1", "right", "false"])
+    >>> trajectories_of_rows([header, row], "walks", ti.worlds.chain(5))
+    Trajectories(1 episodes, 1 steps, 0 terminated)
+    """
+    record = _Record(source, mdp)
+    lines = _read_rows(record, iter(rows))
     return record.trajectories(
-        lambda episode, step: f"{path}, line {lines[record.offsets[episode] + step]}"
+        lambda episode, step: f"{source}, line {lines[record.offsets[episode] + step]}"
     )
 
 
-def _read_rows(record: _Record, table: Any) -> Sequence[int]:
+def _read_rows(record: _Record, rows: Iterator[tuple[int, Sequence[str]]]) -> Sequence[int]:
     """Add all rows to the record; returns the line of each step."""
-    header = [name.strip() for name in next(table, [])]
+    header = [name.strip() for name in next(rows, (1, []))[1]]
     for name in COLUMNS:
         if header.count(name) != 1:
             record.refuse(1, f": expected a header with one column {name!r}, got {some(header)}")
@@ -297,8 +327,7 @@ def _read_rows(record: _Record, table: Any) -> Sequence[int]:
             )
         record.close(ended)
 
-    for row in table:
-        line = table.line_num
+    for line, row in rows:
         if not row:
             continue
         if len(row) != len(header):
@@ -335,6 +364,6 @@ def _read_rows(record: _Record, table: Any) -> Sequence[int]:
             record.refuse(line, f", terminated: expected true, false, 1 or 0, got {_shown(word)}")
         lines.append(line)
     if current is None:
-        raise FileFormatError(f"{record.path}: expected one step a row, got no rows")
+        raise FileFormatError(f"{record.source}: expected one step a row, got no rows")
     close()
     return lines

@@ -45,8 +45,9 @@ from ..mdp.occupancy import expectation_error, feature_expectations
 from ..mdp.planning import Plan, optimal_policy, worst_policy
 from ..mdp.policy import Policy
 from ..precision import EPS, ROUNDED_UP, length_at_most, up
+from ..views.linear_algebra import unit_rows
 from ..views.potential_shaping import Indistinct, indistinct_directions
-from ..views.worldview import Worldview, check_worldview, unit_rows
+from ..views.worldview import Worldview, check_worldview
 from .bounds import check_units, combination_error
 from .boxes import Box
 from .solvers.bundle import worst_case_by_bundle

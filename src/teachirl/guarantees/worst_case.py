@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
-from ..demonstrations.demonstration import Demonstration, as_demonstration, feature_diameter
+from ..demonstrations.demonstration import Demonstration, as_demonstration
+from ..demonstrations.error_bounds import feature_diameter
 from ..errors import require
 from ..mdp.kernels import rounding_of
 from ..mdp.model import MDP, check_is_mdp

@@ -189,13 +189,13 @@ class _Told:
 
     def _world(self, seen: MDP) -> tuple[MDP, float]:
         """The MDP with the features ψ, given the seen ones in even units, and v."""
-        mine, hers = self.dynamics, seen.dynamics
+        mine, other = self.dynamics, seen.dynamics
         require(
-            np.array_equal(mine.offsets, hers.offsets)
-            and np.array_equal(mine.actions, hers.actions)
-            and mine.discount == hers.discount
-            and np.array_equal(mine.start, hers.start)
-            and _same(mine.transitions, hers.transitions),
+            np.array_equal(mine.offsets, other.offsets)
+            and np.array_equal(mine.actions, other.actions)
+            and mine.discount == other.discount
+            and np.array_equal(mine.start, other.start)
+            and _same(mine.transitions, other.transitions),
             f"seen must have the dynamics and discount of the MDP that the reward is for, "
             f"got {seen!r}",
         )

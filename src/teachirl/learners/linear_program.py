@@ -116,12 +116,12 @@ class LinearProgram:
             x = (1.0 - share) * occupancy(seen, task.start) + share * x
             policy = policy_from_occupancy(seen, x)
         miss, history = task.miss(mu), [task.mismatch(mu - task.target)]
-        hers = task.as_given(weights, order=1)
+        given = task.as_given(weights, order=1)
         if self.matches and miss <= game.goal:
-            return task.report(policy, hers, 0, history, LearnStatus.MATCHED)
+            return task.report(policy, given, 0, history, LearnStatus.MATCHED)
         upper = optimal_policy(seen, weights).upper
         status = game.status(own, miss, *game.bounds(weights, upper)) or LearnStatus.ROUNDING
-        return task.report(policy, hers, 1, history, status, game.proved(weights, upper))
+        return task.report(policy, given, 1, history, status, game.proved(weights, upper))
 
 
 def _solve(task: Assignment, nonnegative: bool) -> tuple[Floats | None, Floats]:

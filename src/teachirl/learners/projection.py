@@ -112,7 +112,7 @@ class Pursuit:
 
     Parameters
     ----------
-    seen : MDP with her features in even units
+    seen : MDP with the learner's features in even units
     target, units : arrays [ℓ]
     goal : the mismatch to stop at
     mu, x : feature expectations [ℓ] and occupancy [P] of the policy to start from
@@ -133,7 +133,7 @@ class Pursuit:
         self.compiled = _world_of(seen)
 
     def run(self, steps: int) -> list[float]:
-        """At most so many steps; the mismatch after each, in her features as given."""
+        """At most so many steps; the mismatch after each, in the learner's features as given."""
         history: list[float] = []
         burst = max(WORK // self.seen.n_states, 1)
         while len(history) < steps and not self.standing.ended:

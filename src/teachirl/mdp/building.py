@@ -51,6 +51,32 @@ def stacked_transitions(transitions: Any) -> tuple[sp.csr_array, int, int]:
     return by_action[order], n_states, n_actions
 
 
+def available_pairs(available: Any, n_states: int, n_actions: int) -> Ints:
+    """Which of the S · A pairs, sorted by state and action, a bool array [S, A] says there are."""
+    mask = np.asarray(available)
+    require(
+        mask.shape == (n_states, n_actions) and mask.dtype == bool,
+        f"available must be a bool array of shape ({n_states}, {n_actions}), "
+        f"got {mask.dtype} {mask.shape}",
+    )
+    return np.flatnonzero(mask)
+
+
+def features_of_pairs(features: Any, n_states: int, n_actions: int, keep: Ints | None) -> Any:
+    """Features [S, A, k] as [P, k], those of the pairs `keep`; others as they are."""
+    if sp.issparse(features):
+        return features
+    phi = as_floats("features", features)
+    if phi.ndim != 3:
+        return features
+    require(
+        phi.shape[:2] == (n_states, n_actions),
+        f"features must have shape ({n_states}, {n_actions}, k), got {phi.shape}",
+    )
+    flat = phi.reshape(n_states * n_actions, -1)
+    return flat if keep is None else flat[keep]
+
+
 def order_of_pairs(states: Ints, actions: Ints) -> Ints | None:
     """What sorts the pairs [P] by state and then by action; None if they are sorted."""
     later = states[1:] > states[:-1]

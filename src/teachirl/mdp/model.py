@@ -33,8 +33,10 @@ from ..arrays import (
 )
 from ..errors import InvalidInputError, require
 from .building import (
+    available_pairs,
     checked_features,
     checked_transitions,
+    features_of_pairs,
     order_of_pairs,
     stacked_transitions,
 )
@@ -111,28 +113,13 @@ class MDP:
         actions = np.tile(np.arange(n_actions), n_states)
         keep = None
         if available is not None:
-            mask = np.asarray(available)
-            require(
-                mask.shape == (n_states, n_actions) and mask.dtype == bool,
-                f"available must be a bool array of shape ({n_states}, {n_actions}), "
-                f"got {mask.dtype} {mask.shape}",
-            )
-            keep = np.flatnonzero(mask)
+            keep = available_pairs(available, n_states, n_actions)
             states, actions, rows = states[keep], actions[keep], rows[keep]
-        if not sp.issparse(features):
-            phi = as_floats("features", features)
-            if phi.ndim == 3:
-                require(
-                    phi.shape[:2] == (n_states, n_actions),
-                    f"features must have shape ({n_states}, {n_actions}, k), got {phi.shape}",
-                )
-                flat = phi.reshape(n_states * n_actions, -1)
-                features = flat if keep is None else flat[keep]
         return cls.from_pairs(
             states,
             actions,
             rows,
-            features,
+            features_of_pairs(features, n_states, n_actions, keep),
             discount=discount,
             start=start,
             n_states=n_states,

@@ -23,9 +23,10 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats, Ints, checked_indices
 from ..errors import Status, require
 from ..precision import DEPENDENT, GAIN_TIE, NO_RISK, RESIDUAL, down, first_largest
+from ..views.linear_algebra import extended_basis, unit_rows, without_span
 from ..views.scorer import checked_candidates, unit_weights
 from ..views.teaching_risk import teaching_risk
-from ..views.worldview import Worldview, extended_basis, unit_rows, without_span
+from ..views.worldview import Worldview
 from .greedy import checked_budgets, greedy_plan, is_whole
 from .relaxation import Open, at_most, unlike
 

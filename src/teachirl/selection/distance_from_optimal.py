@@ -27,9 +27,10 @@ from ..arrays import Floats, checked_indices
 from ..errors import require
 from ..mdp.kernels.subsets import knapsack
 from ..precision import DEPENDENT, RESIDUAL, RISK_TIE
+from ..views.linear_algebra import unit_rows, without_span
 from ..views.scorer import RiskScorer
 from ..views.teaching_risk import teaching_risk
-from ..views.worldview import Worldview, unit_rows, without_span
+from ..views.worldview import Worldview
 from .best_subset import best_subset, check_nodes, risk_at_least
 from .greedy import checked_budgets
 from .relaxation import at_most, unlike

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..arrays import Floats, Ints
 from ..mdp.kernels import subsets as kernels
 from ..precision import DEPENDENT, GAIN_TIE, SQUARED, first_largest, ranks
-from ..views.worldview import extended_basis, unit_rows, without_span
+from ..views.linear_algebra import extended_basis, unit_rows, without_span
 
 # With more open features, one diagonal has to do: another costs as much as their number cubed.
 MANY = 150

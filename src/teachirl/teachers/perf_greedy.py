@@ -153,7 +153,7 @@ class _Rehearsal:
         if pursuit.compiled is None:
             return None
         pursuit.run(learner.max_steps)
-        # She compares that to her start, up to rounding.
+        # The learner compares that to its start, up to rounding.
         if not pursuit.standing.miss < (1.0 - 1e-9) * begun:
             return None
         return float(self.rewards @ np.add.reduceat(pursuit.mixture.x, seen.dynamics.offsets[:-1]))

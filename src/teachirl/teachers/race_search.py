@@ -28,7 +28,8 @@ from ..guarantees.solvers.plans import Case
 from ..mdp.kernels.race import meet
 from ..mdp.policy import Policy
 from ..precision import DEPENDENT, SOLVED
-from ..views.worldview import Worldview, unit_rows, without_span
+from ..views.linear_algebra import unit_rows, without_span
+from ..views.worldview import Worldview
 
 POINTS = 128  # that are kept: each new one is compared to all of them
 PLANS = 64  # whose columns the pool holds at most, unless the present worst case took more

@@ -27,7 +27,8 @@ from ..precision import ROUNDED
 from ..selection.greedy import is_number, is_whole, money_left
 from ..views.teaching_risk import relative_risk, teaching_risk
 from ..views.worldview import Worldview
-from .lesson import Lesson, LessonStatus, Round
+from .lesson import Lesson
+from .lesson_record import LessonStatus, Round
 from .matching import Matching
 from .task import Task
 from .teacher import Choice, Situation, Teacher

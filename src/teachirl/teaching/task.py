@@ -27,7 +27,8 @@ from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ..guarantees.worst_case import worst_case
 from ..mdp.model import MDP
-from ..mdp.planning import Plan, optimal_policy, performance_at_least, worst_policy
+from ..mdp.performance import performance_at_least
+from ..mdp.planning import Plan, optimal_policy, worst_policy
 from ..mdp.policy import Policy
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview, check_worldview
@@ -218,7 +219,16 @@ class Task:
         return self.guaranteed_by(found)
 
     def guaranteed_by(self, found: WorstCaseBounds) -> float:
-        """The relative performance that a worst case guarantees; 0 if nobody matches."""
+        """The relative performance that a worst case guarantees; 0 if nobody matches.
+
+        Parameters
+        ----------
+        found : WorstCaseBounds
+
+        Returns
+        -------
+        float in [0, 1]
+        """
         if found.status is WorstCaseStatus.INFEASIBLE:
             return 0.0
         return self.relative_at_least(found.lower)

@@ -17,7 +17,8 @@ from ..mdp.occupancy import feature_expectations
 from ..mdp.policy import Policy
 from ..selection.greedy import is_number, is_whole
 from ..views.worldview import Worldview
-from .lesson import Lesson, LessonStatus
+from .lesson import Lesson
+from .lesson_record import LessonStatus
 from .matching import Matching
 from .rounds import Moment, Rounds
 from .task import Task
@@ -85,15 +86,13 @@ def teach(
     _check_those_involved(task, teacher, learner, rng)
     if tolerance is None:
         tolerance = 1e-3 if until is None else -1.0
-    _check_rules(budget, max_cost, tolerance, until)
-    require(certified or until is None, "until needs certified=True: it is about a guarantee")
-    most = len(task.teachable) if budget is None else int(budget)
+    _check_rules(budget, max_cost, tolerance, until, certified)
     rounds = Rounds(
         task,
         teacher,
         learner,
         rng=rng,
-        budget=most,
+        budget=len(task.teachable) if budget is None else int(budget),
         max_cost=max_cost,
         matching=Matching(mismatch),
         certified=certified,
@@ -161,7 +160,7 @@ def _check_those_involved(task: object, teacher: object, learner: object, rng: o
 
 
 def _check_rules(
-    budget: int | None, max_cost: float, tolerance: float, until: float | None
+    budget: int | None, max_cost: float, tolerance: float, until: float | None, certified: bool
 ) -> None:
     require(
         budget is None or (is_whole(budget) and budget >= 0),
@@ -179,6 +178,7 @@ def _check_rules(
         until is None or (is_number(until) and 0.0 <= until <= 1.0),
         f"until must be a relative performance from 0 to 1, got {until!r}",
     )
+    require(certified or until is None, "until needs certified=True: it is about a guarantee")
 
 
 __all__ = ["teach"]

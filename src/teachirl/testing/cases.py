@@ -93,12 +93,12 @@ class Case:
 
         What is seen comes first among the true features, others after it.
         """
-        hers, n_rows = self.seen.features, int(self.seen.features.shape[0])
+        visible, n_rows = self.seen.features, int(self.seen.features.shape[0])
         others = np.cos(np.arange(10.0 * n_rows)).reshape(n_rows, 10)
         phi: Any = (
-            np.hstack([hers, others])
-            if isinstance(hers, np.ndarray)
-            else sp.csr_array(sp.hstack([hers, sp.csr_array(others)]))
+            np.hstack([visible, others])
+            if isinstance(visible, np.ndarray)
+            else sp.csr_array(sp.hstack([visible, sp.csr_array(others)]))
         )
         k = int(phi.shape[1])
         # Other dynamics, too, in that they are another object: nothing leads from one to the other.

@@ -226,7 +226,7 @@ def _check_nearness(
             f"{place}: mismatch must not be above that of the start, {first}, got {miss}",
         )
         far = first > case.nearest + goal
-        # She must cover this share of the way from the mismatch of the start to the least there is.
+        # It must cover this share of the way from the mismatch of the start to the least there is.
         enough = first - 0.1 * (first - case.nearest)
         promise(
             not far or miss <= enough,

@@ -29,7 +29,7 @@ from ..arrays import Floats, frozen
 from ..mdp import kernels
 from ..mdp.model import MDP
 from ..precision import DEPENDENT, EPS
-from .worldview import without_span
+from .linear_algebra import without_span
 
 # Below this many states a factorisation is cheap whatever the graph; above, only if its entries lie
 # in a band so narrow that this many numbers hold the factors.

@@ -27,7 +27,8 @@ from ..arrays import Floats, Ints, as_floats, at, check_finite
 from ..errors import require
 from ..mdp.kernels import scoring
 from ..precision import DEPENDENT, NO_RISK, RISK_TIE
-from .worldview import Worldview, check_worldview, unit_rows, without_span
+from .linear_algebra import unit_rows, without_span
+from .worldview import Worldview, check_worldview
 
 # If a candidate takes more of ‖r‖² than this, the rest of r is formed and measured.
 NEARLY_ALL = 0.99

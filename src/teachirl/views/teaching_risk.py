@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats, frozen
 from ..mdp.model import MDP
 from ..precision import DEPENDENT, INVISIBLE, NO_RISK, ranks
+from .linear_algebra import unit_rows, without_span
 from .potential_shaping import Indistinct, indistinct_directions
 from .scorer import RiskScorer, length_of, unit_weights
-from .worldview import Worldview, check_worldview, unit_rows, without_span
+from .worldview import Worldview, check_worldview
 
 
 def teaching_risk(view: Worldview, weights: ArrayLike) -> float:

@@ -153,9 +153,7 @@ def best_demonstration(
     >>> shown.status
     OPTIMAL
     """
-    check_worldview(view, mdp)
-    w, shape = mdp.checked_weights(weights), (mdp.n_features,)
-    require(w.shape == shape, f"weights must have shape {shape}, got {w.shape}")
+    w = _checked_weights(mdp, view, weights)
     _check_search(rng, starts, proof_solves, tolerance)
     best, worst = optimal_policy(mdp, w), worst_policy(mdp, w)
     span, upper = best.lower - worst.upper, best.upper
@@ -194,6 +192,13 @@ def _certified(mdp: MDP, view: Worldview, w: Floats, policy: Policy) -> Shown:
     case, shown = worst_case(mdp, view, w, policy), Demonstration.of_policy(mdp, policy)
     status, solves = ShownStatus.UNPROVED, case.solves
     return Shown(policy, shown, case.lower, case.upper, 0.0, case.theta, solves, status)
+
+
+def _checked_weights(mdp: MDP, view: Worldview, weights: ArrayLike) -> Floats:
+    check_worldview(view, mdp)
+    w, shape = mdp.checked_weights(weights), (mdp.n_features,)
+    require(w.shape == shape, f"weights must have shape {shape}, got {w.shape}")
+    return w
 
 
 def _check_search(rng: object, starts: int, proof_solves: int, tolerance: float) -> None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
-from ...guarantees.certificate import Bound, Certificate, certify
+from ...guarantees.certificate import Certificate, certify
+from ...guarantees.gap_bounds import Bound
 from ...guarantees.worst_case import diameter
 from ...mdp.occupancy import feature_expectations
 from ...mdp.policy import Policy

@@ -13,7 +13,8 @@ from ...mdp.policy import Policy
 from ...precision import first_largest
 from ...selection.distance_from_optimal import GreedyGap
 from ...study.progress import Part, Progress
-from ...teaching.lesson import Lesson, LessonStatus
+from ...teaching.lesson import Lesson
+from ...teaching.lesson_record import LessonStatus
 from ...teaching.rounds import ROUNDED, Moment, Rounds
 from ...teaching.task import Task
 from ..problem import Problem

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from ...guarantees.apparent_optimality import Look
-from ...guarantees.certificate import Bound, Certificate
+from ...guarantees.certificate import Certificate
+from ...guarantees.gap_bounds import Bound
 from ...precision import INVISIBLE
 from ..decisions import Assessment, Difference, Guarantee, Outcome, Simulated
 from ..digits import NOTHING, at_least, at_most, number, percent, percent_at_least, risk, small

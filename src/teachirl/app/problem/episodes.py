@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import os
-import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ...demonstrations.trajectories import Trajectories
-from ...demonstrations.trajectory_files import read_trajectories
+from ...demonstrations.trajectory_files import read_trajectories, trajectories_of_rows
 from ...errors import FileFormatError
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
@@ -31,14 +30,15 @@ def read_episodes(folder: Folder, name: str, mdp: MDP) -> Trajectories:
     if Path(name).suffix.lower() != ".parquet":
         with called_by_name(path, name):
             return read_trajectories(path, mdp)
-    with tempfile.TemporaryDirectory() as temporary:
-        copy = Path(temporary) / "episodes.csv"
-        with copy.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            for _, cells in parquet_rows(path, name):
-                writer.writerow(str(c).lower() if isinstance(c, bool) else c for c in cells)
-        with called_by_name(copy, f"{name}, as CSV"):
-            return read_trajectories(copy, mdp)
+    # Lines are counted as in a CSV file, from the header.
+    rows = ((row + 1, [_as_csv(cell) for cell in cells]) for row, cells in parquet_rows(path, name))
+    return trajectories_of_rows(rows, f"{name}, as CSV", mdp)
+
+
+def _as_csv(cell: Any) -> str:
+    if cell is None:
+        return ""
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 
 def read_policy(folder: Folder, name: str, mdp: MDP) -> Policy:

@@ -14,7 +14,7 @@ from ...arrays import Floats
 from ...figures.records import Claim, Curve, Figure, Findings, Panel
 from ...learners import MinNormPoint
 from ...teachers import GapGreedy, JointGreedy, Teacher, TRGreedy
-from ...teaching.lesson import Round
+from ...teaching.lesson_record import Round
 from ...teaching.task import Task
 from ...teaching.teach import teach
 from ...what_to_show.search import best_demonstration

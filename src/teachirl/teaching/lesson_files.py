@@ -1,0 +1,187 @@
+"""A lesson as JSON.
+
+It says which task it belongs to by a digest of the task's numbers, and is refused for another one.
+What is demonstrated is in it only if it is not the task's own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arrays import Floats, frozen
+from ..demonstrations.demonstration import Demonstration, as_demonstration
+from ..errors import InvalidInputError
+from ..files import JsonReader, kind_of
+from ..mdp.policy import Policy
+from .lesson_record import LessonStatus, Round
+from .task import Task
+
+if TYPE_CHECKING:
+    from .lesson import Lesson
+
+VERSION = 2
+_SECONDS = ("choosing_seconds", "learning_seconds", "certifying_seconds")
+_MEASURED = ("risk", "relative_risk", "mismatch", "performance", *_SECONDS)
+_FIELDS = tuple(field.name for field in fields(Round) if field.name != "name")
+
+
+def _digest(task: Task) -> str:
+    """A fingerprint of everything that a lesson's numbers depend on."""
+    mdp, made = task.mdp, hashlib.sha256()
+    rows = mdp.dynamics.transitions
+    features: Any = mdp.features
+    parts = [features] if isinstance(features, np.ndarray) else []
+    if not parts:
+        parts = [features.indptr, features.indices, features.data]
+    parts += [rows.indptr, rows.indices, rows.data, mdp.dynamics.offsets, mdp.start]
+    parts += [np.array(mdp.discount), task.weights, task.worldview.matrix, task.teachable]
+    parts += [task.costs, task.demonstration.expectations, np.array(task.demonstration.error)]
+    parts += [np.array(task.required, int), np.array(task.forbidden, int)]
+    for part in parts:
+        array = np.ascontiguousarray(part)
+        if array.dtype.kind == "i":
+            array = array.astype(np.int64)
+        made.update(repr((array.shape, array.dtype.str)).encode())
+        made.update(array.tobytes())
+    return made.hexdigest()
+
+
+def lesson_as_json(lesson: Lesson) -> str:
+    """The text of a lesson's file."""
+    task, shown = lesson.task, lesson.demonstration
+    own = shown is task.demonstration
+    document = {
+        "teachirl_lesson": VERSION,
+        "task": {"teachable": list(task.names), "digest": _digest(task)},
+        "status": lesson.status.name,
+        "rounds": [
+            {name: _plain(getattr(each, name)) for name in _FIELDS} for each in lesson.rounds
+        ],
+        "policy": _policy_document(lesson.policy),
+        "demonstration": None
+        if own
+        else {
+            "expectations": shown.expectations.tolist(),
+            "bias": shown.bias,
+            "radius": shown.radius,
+            "confidence": shown.confidence,
+            "policy": None if shown.policy is None else _policy_document(shown.policy),
+        },
+    }
+    return json.dumps(document, allow_nan=False, indent=1)
+
+
+def _plain(value: Any) -> Any:
+    """A number, text, array or None as JSON has it; NaN is null."""
+    if isinstance(value, np.ndarray):
+        return [_plain(float(entry)) for entry in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _policy_document(policy: Policy) -> dict[str, Any]:
+    if policy.pairs is not None:
+        return {"pairs": policy.pairs.tolist()}
+    return {"chances": policy.probabilities.tolist()}
+
+
+def read_lesson(text: str, task: Task, source: str, lesson: Callable[..., Lesson]) -> Lesson:
+    """What `lesson_as_json` wrote, made by the class `lesson`; a message calls it `source`."""
+    document = JsonReader.of_text(text, source)
+    version = document.get("teachirl_lesson", (int,), f"the version {VERSION}")
+    if version != VERSION:
+        document.fail("teachirl_lesson", f"must be {VERSION}, got {version}")
+    if document.inside("task").get("digest", (str,), "text") != _digest(task):
+        document.fail("task.digest", "is of another task than the one given")
+    name = document.get("status", (str,), "text")
+    if name not in LessonStatus.__members__:
+        known = ", ".join(LessonStatus.__members__)
+        document.fail("status", f"must be one of {known}, got {name!r}")
+    rounds = document.get("rounds", (list,), "a list")
+    if not rounds:
+        document.fail("rounds", "must not be empty")
+    read: list[Round] = []
+    for place, each in enumerate(rounds):
+        read.append(_round(JsonReader(source, f"rounds[{place}]", each), task, read))
+    shown = task.demonstration
+    if document.get("demonstration", (dict, type(None)), "an object or null") is not None:
+        shown = _demonstration(document.inside("demonstration"), task)
+    policy = _policy(document.inside("policy"), task)
+    return lesson(task, tuple(read), policy, shown, LessonStatus[name])
+
+
+def _round(reader: JsonReader, task: Task, earlier: list[Round]) -> Round:
+    first, before = not earlier, [each.taught for each in earlier if each.taught is not None]
+    taught = reader.get("taught", (int, type(None)), "an index or null")
+    if (taught is None) != first or (taught is not None and not 0 <= taught < len(task.names)):
+        wanted = "null" if first else f"an index below {len(task.names)}"
+        reader.fail("taught", f"must be {wanted}, got {kind_of(taught)}")
+    if taught in before or taught in task.forbidden:
+        why = "was taught before" if taught in before else "is forbidden"
+        reader.fail("taught", f"must not be {taught}: that feature {why}")
+    spent = float(task.costs[before if taught is None else [*before, taught]].sum())
+    cost = reader.number("cost")
+    if not math.isclose(cost, spent, rel_tol=1e-9):
+        reader.fail("cost", f"must be {spent!r}, of all that is taught by then, got {cost!r}")
+    scores: Floats | None = None
+    if reader.get("scores", (list, type(None)), "a list or null") is not None:
+        scores = frozen(reader.numbers("scores"))
+        if len(scores) != len(task.names):
+            reader.fail("scores", f"must have {len(task.names)} entries, got {len(scores)}")
+    solves = reader.get("solves", (int,), "a whole number")
+    if solves < 0:
+        reader.fail("solves", f"must be at least 0, got {kind_of(solves)}")
+    return Round(
+        taught=taught,
+        name="" if taught is None else task.names[taught],
+        scores=scores,
+        shown=reader.get("shown", (bool,), "true or false"),
+        cost=cost,
+        guaranteed=reader.number("guaranteed", missing=True, least=0.0),
+        gap=reader.number("gap", missing=True, least=0.0),
+        solves=solves,
+        **{name: reader.number(name, least=0.0) for name in _MEASURED},
+    )
+
+
+def _policy(reader: JsonReader, task: Task) -> Policy:
+    dynamics = task.mdp.dynamics
+    try:
+        if "pairs" in reader.value:
+            pairs = reader.numbers("pairs")
+            last = task.mdp.n_pairs - 1
+            # Before they become integers, which would wrap around.
+            if not ((pairs == np.trunc(pairs)) & (pairs >= 0) & (pairs <= last)).all():
+                reader.fail("pairs", f"must be whole numbers from 0 to {last}")
+            return Policy(dynamics, pairs=pairs.astype(np.int64))
+        chances = reader.numbers("chances")
+        Policy(dynamics, chances=chances)  # checks them; and normalises, which rounds
+        return Policy.of_chances(dynamics, chances)
+    except InvalidInputError as error:
+        reader.fail("", f"is no policy of the task: {error}")
+
+
+def _demonstration(reader: JsonReader, task: Task) -> Demonstration:
+    policy = None
+    if reader.get("policy", (dict, type(None)), "an object or null") is not None:
+        policy = _policy(reader.inside("policy"), task)
+    try:
+        shown = Demonstration(
+            reader.numbers("expectations"),
+            bias=reader.number("bias"),
+            radius=reader.number("radius"),
+            confidence=reader.number("confidence"),
+            policy=policy,
+        )
+        return as_demonstration(task.mdp, shown)
+    except InvalidInputError as error:
+        reader.fail("", f"is no demonstration of the task: {error}")
+
+
+__all__ = ["lesson_as_json", "read_lesson"]
