@@ -107,7 +107,7 @@ def legible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A legible text in one line, whatever is in it.
+    r"""A legible text in one line, whatever is in it.
 
     Parameters
     ----------
