@@ -211,6 +211,8 @@ def settle(contender: Search, bar: float) -> bool:
     while contender.upper >= bar and contender.matchable:
         if contender.upper - contender.lower <= 0.9 * contender.asked or contender.solves >= SOLVES:
             return True
+        if contender.lost:
+            return True
         known = contender.upper, contender.lower
         contender.look(contender.master.theta.copy())
         weigh(contender)

@@ -27,9 +27,8 @@ class Features:
     def check(self, names: dict[Place, str]) -> None:
         """Refuse names that no feature has."""
         refuse_all(
-            (place, f"there is no feature {shown(name)}{meant(name, self.numbers)}")
-            for place, name in names.items()
-            if name not in self.numbers
+            ((place, name) for place, name in names.items() if name not in self.numbers),
+            lambda name: f"there is no feature {shown(name)}{meant(name, self.numbers)}",
         )
 
     def check_new(self, name: str, place: Place) -> None:
@@ -174,9 +173,8 @@ def build_teachables(
 
 def _chosen(names: list[str], place: Place, numbers: dict[str, int]) -> tuple[int, ...]:
     refuse_all(
-        (place / i, f"there is no feature {shown(name)} to teach{meant(name, numbers)}")
-        for i, name in enumerate(names)
-        if name not in numbers
+        ((place / i, name) for i, name in enumerate(names) if name not in numbers),
+        lambda name: f"there is no feature {shown(name)} to teach{meant(name, numbers)}",
     )
     _check_distinct(names, [place / i for i in range(len(names))])
     return tuple(numbers[name] for name in names)
