@@ -1,4 +1,4 @@
-"""Files at the edges of what floats and memory can do: an answer or one message, and nothing else."""
+"""Files at the edges of what floats and memory can do: an answer or one message, no more."""
 
 import sys
 import warnings
@@ -33,9 +33,10 @@ def teachirl(monkeypatch, capsys):
 
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["teachirl", *map(str, arguments)])
-        with warnings.catch_warnings(), pytest.raises(SystemExit) as stop:
+        with warnings.catch_warnings():
             warnings.simplefilter("error")
-            cli.main()
+            with pytest.raises(SystemExit) as stop:
+                cli.main()
         return stop.value.code, capsys.readouterr().err
 
     return call
@@ -68,3 +69,75 @@ class TestMistakes:
         with pytest.raises(FileFormatError, match="… and 295 more mistakes"):
             read_problem(path)
         assert len(sought) == places.TOLD
+
+
+SIZES = """
+[world]
+name = "chain"
+cells = 5
+
+[reward.weights]
+"cell 1" = -1.0
+"cell 5" = 1.0
+
+[[learner.combination]]
+name = "mix"
+weights = {{ "cell 2" = {seen} }}
+
+[[teach.feature]]
+name = "odd"
+weights = {{ "cell 5" = {taught} }}
+cost = {cost}
+
+[[teach.feature]]
+name = "cell 4"
+cost = {cost}
+
+[plan]
+learner = "MaxCausalEntropy"
+"""
+
+
+class TestSizes:
+    @pytest.mark.parametrize("command", ["certify", "teach", "frontier"])
+    @pytest.mark.parametrize("size", ["1e-320", "1e-200", "1e200", "1e308"])
+    @pytest.mark.parametrize("part", ["seen", "taught", "cost"])
+    def test_numbers_that_would_overflow_are_refused(self, teachirl, tmp_path, part, size, command):
+        path = tmp_path / "sizes.toml"
+        path.write_text(SIZES.format(**{"seen": 1.0, "taught": 1.0, "cost": 1.0, part: size}))
+        place, what = {
+            "seen": ("learner", "rows"),
+            "taught": ("teach.feature[0].weights", "the largest"),
+            "cost": ("teach.feature[0].cost", "it"),
+        }[part]
+        said = f"{what} must be 0 or between 1e-45 and 1e+45 in size, got {float(size):.3g}"
+        assert teachirl(command, path) == (
+            2,
+            f"teachirl: {path}, {place}: {said}; choose other units\n",
+        )
+
+    @pytest.mark.parametrize("command", ["certify", "teach", "frontier"])
+    @pytest.mark.parametrize("size", ["1e-45", "1e45"])
+    @pytest.mark.parametrize("part", ["seen", "taught", "cost"])
+    def test_others_are_answered(self, teachirl, tmp_path, part, size, command):
+        path = tmp_path / "sizes.toml"
+        path.write_text(SIZES.format(**{"seen": 1.0, "taught": 1.0, "cost": 1.0, part: size}))
+        assert teachirl(command, path) == (0, "")
+
+    @pytest.mark.parametrize("command", ["certify", "teach", "frontier"])
+    @pytest.mark.parametrize("weight", ["1e-320", "1e-200", "1e200", "1e308"])
+    def test_rewards(self, teachirl, tmp_path, weight, command):
+        path = tmp_path / "sizes.toml"
+        text = SIZES.format(seen=1.0, taught=1.0, cost=1.0)
+        path.write_text(text.replace('"cell 1" = -1.0', f'"cell 1" = {weight}'))
+        code, err = teachirl(command, path)
+        assert code in (0, 2) and len(err.splitlines()) == code // 2
+
+
+class TestManyRows:
+    def test_equal_rows_are_certified(self, teachirl, tmp_path):
+        path = tmp_path / "rows.toml"
+        text = CHAIN.format(discount=0.9, sees="[]")
+        path.write_text(text.replace("sees = []", 'matrix = "rows.csv"'))
+        (tmp_path / "rows.csv").write_text("cell 1,cell 2\n" + "1,0\n" * 5000)
+        assert teachirl("certify", path) == (0, "")

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...arrays import Floats, Names, frozen
 from ...errors import FileFormatError
+from ...guarantees.bounds import check_sizes
 from ...mdp.model import MDP
 from ...views.worldview import Worldview
 from .files import MAX_NUMBERS, Folder, read_npy
@@ -84,7 +85,9 @@ def build_view(learner: Learner, place: Place, folder: Folder, features: Feature
         where += [here] * len(rows)
     _check_distinct(names, where)
     with place.locating():
-        return Worldview(np.vstack(parts), tuple(names))
+        matrix = np.vstack(parts)
+        check_sizes("rows", matrix)
+        return Worldview(matrix, tuple(names))
 
 
 def _matrix(name: str, folder: Folder, features: Features) -> tuple[Floats, list[str] | None]:
@@ -144,8 +147,14 @@ def build_teachables(
         else:
             features.check_new(each.name, here / "name")
             row, price = features.row(each.weights, here / "weights"), 1.0
+            with (here / "weights").locating():
+                check_sizes("the largest", row[None])
         rows.append(row)
-        costs.append(price if each.cost is None else each.cost)
+        if each.cost is not None:
+            price = each.cost
+            with (here / "cost").locating():
+                check_sizes("it", np.array([[price]]))
+        costs.append(price)
         names.append(each.name)
         where.append(here / "name")
     _check_distinct(names, where)

@@ -64,9 +64,9 @@ def called_by_name(path: Path, name: str) -> Iterator[None]:
 
 
 def refuse_all(mistakes: Iterable[tuple[Place, T]], say: Callable[[T], str]) -> None:
-    """Refuse the file if there are mistakes, the first few with a line each: what `say` makes of it.
+    """Refuse the file if there are mistakes, the first few with a line each: what is to say of it.
 
-    Nothing is said of the others, as a search for similar names takes a while.
+    The others are only counted, as a search for similar names takes a while.
     """
     found = list(mistakes)
     lines = [f"{place}: {say(what)}" for place, what in found[:TOLD]]

@@ -13,6 +13,7 @@ import numpy as np
 from ...arrays import Floats, frozen
 from ...demonstrations.demonstration import Demonstration
 from ...demonstrations.inferred_weights import InferredWeights, infer_weights
+from ...guarantees.bounds import check_units
 from ...learners import Informed
 from ...learners import Learner as LearnerProtocol
 from ...mdp.model import MDP
@@ -245,6 +246,8 @@ def read_problem(path: str | Path, *, allow_outside: bool = False) -> Problem:
     file, place = parse(path, source), Place(path)
     folder = Folder(path.parent, allow_outside or file.allow_outside)
     world = build_world(file.world, place / "world", folder, file.seed)
+    with (place / "world").locating():
+        check_units(world.mdp)
     features = Features(world.mdp)
     reward = build_reward(file.reward, place / "reward", folder, world, features)
     view = build_view(file.learner, place / "learner", folder, features)
