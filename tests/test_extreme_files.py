@@ -1,7 +1,10 @@
 """Files at the edges of what floats and memory can do: an answer or one message, no more."""
 
+import os
+import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -141,3 +144,58 @@ class TestManyRows:
         path.write_text(text.replace("sees = []", 'matrix = "rows.csv"'))
         (tmp_path / "rows.csv").write_text("cell 1,cell 2\n" + "1,0\n" * 5000)
         assert teachirl("certify", path) == (0, "")
+
+
+LIMITED = """
+import resource, sys
+import teachirl.app.decisions
+from teachirl.app import cli
+with open("/proc/self/statm") as file:
+    pages = int(file.read().split()[0])
+limit = pages * resource.getpagesize() + (256 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+cli.main()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="asks Linux for its memory")
+class TestMemory:
+    def refused(self, path):
+        ended = subprocess.run(
+            [sys.executable, "-c", LIMITED, "certify", str(path)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={**os.environ, "NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )
+        assert ended.returncode == 2
+        return ended.stderr.replace(f"teachirl: {path}, ", "")
+
+    def test_a_long_chain(self, tmp_path):
+        path = tmp_path / "long.toml"
+        text = CHAIN.format(discount=0.9, sees="[]")
+        path.write_text(text.replace("cells = 5", "cells = 10000"))
+        assert self.refused(path) == "world: expected at most 5000 features, got 10000\n"
+
+    def test_a_wide_table(self, tmp_path):
+        (tmp_path / "moves.csv").write_text(
+            "state,action,next_state,probability\n"
+            + "".join(f"s{i},go,s{(i + 1) % 4},1\n" for i in range(4))
+        )
+        columns = ",".join(f"f{i}" for i in range(8000))
+        rows = "".join(f"s{i}," + ",".join(["1"] * 8000) + "\n" for i in range(4))
+        (tmp_path / "features.csv").write_text(f"state,{columns}\n{rows}")
+        path = tmp_path / "wide.toml"
+        path.write_text(
+            '[world]\ntransitions = "moves.csv"\nfeatures = "features.csv"\ndiscount = 0.9\n'
+            "[reward.weights]\nf1 = 1.0\n[learner]\nsees = []\n"
+        )
+        assert self.refused(path) == "world: expected at most 5000 features, got 8000\n"
+
+    def test_many_features_to_teach(self, tmp_path):
+        path = tmp_path / "many.toml"
+        text = CHAIN.format(discount=0.9, sees="[]").replace("cells = 5", "cells = 4000")
+        each = '[[teach.feature]]\nname = "{}"\nweights = {{ "cell 1" = 1 }}\n'
+        path.write_text(text + "".join(each.format(i) for i in range(9000)))
+        said = "teach.feature: expected at most 25000000 numbers, got 9000 rows on 4000 features\n"
+        assert self.refused(path) == said

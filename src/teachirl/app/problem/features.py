@@ -12,7 +12,7 @@ from ...errors import FileFormatError
 from ...guarantees.bounds import check_sizes
 from ...mdp.model import MDP
 from ...views.worldview import Worldview
-from .files import MAX_NUMBERS, Folder, read_npy
+from .files import MAX_FEATURES, Folder, read_npy
 from .places import Place, meant, refuse_all, shown
 from .schema import Learner, Teach
 from .tables import read_table
@@ -58,9 +58,10 @@ class Features:
         return rows
 
     def check_size(self, rows: int, place: Place) -> None:
-        if rows * self.count > MAX_NUMBERS:
+        if rows * self.count > MAX_FEATURES**2:
             place.refuse(
-                f"expected at most {MAX_NUMBERS} numbers, got {rows} rows on {self.count} features"
+                f"expected at most {MAX_FEATURES**2} numbers, got {rows} rows on {self.count} "
+                "features"
             )
 
 
@@ -106,8 +107,8 @@ def _matrix(name: str, folder: Folder, features: Features) -> tuple[Floats, list
         if column not in features.numbers:
             near = meant(column, features.numbers)
             raise FileFormatError(f"{name}: there is no feature {shown(column)}{near}")
-    if len(table) * features.count > MAX_NUMBERS:
-        raise FileFormatError(f"{name}: expected at most {MAX_NUMBERS} numbers, got more")
+    if len(table) * features.count > MAX_FEATURES**2:
+        raise FileFormatError(f"{name}: expected at most {MAX_FEATURES**2} numbers, got more")
     rows = np.zeros((len(table), features.count))
     rows[:, [features.numbers[column] for column in table.columns]] = table.numbers
     return rows, table.texts.get("name")
@@ -138,6 +139,7 @@ def build_teachables(
     """What could be taught; `seen` are the names of what the learner sees as it is."""
     rows, costs, names, where = [], [], [], []
     prices = np.ones(features.count) if prices is None else prices
+    features.check_size(len(teach.feature), place / "feature")
     for number, each in enumerate(teach.feature):
         here = place / "feature" / number
         if each.weights is None:
