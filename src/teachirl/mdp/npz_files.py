@@ -147,7 +147,7 @@ def _refusing_broken_zips(what: str) -> Iterator[None]:
     except InvalidInputError:
         raise
     except BROKEN_ZIP as error:
-        reason = str(error) or "it ends too early"
+        reason = str(error)[:200] or "it ends too early"  # it may quote the directory
         raise InvalidInputError(f"{what}: {reason}") from error
 
 
