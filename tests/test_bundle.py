@@ -381,3 +381,19 @@ def test_a_ball_far_from_the_only_policy_does_not_stall():
     auto = ti.worst_case(mdp, view, w, ti.Demonstration(target), 224845703.59320006)
     assert auto.status is ti.WorstCaseStatus.OPTIMAL
     assert auto.lower <= truth <= auto.upper
+
+
+def test_a_master_that_rounding_leads_off_is_left(monkeypatch):
+    mdp = ti.worlds.chain(5)
+    shown = ti.feature_expectations(mdp, ti.optimal_policy(mdp, CHAIN_WEIGHTS).policy)
+    view = ti.Worldview.select(mdp, ["cell 5"])
+    exact = worst_case_by_bundle(mdp, view, CHAIN_WEIGHTS, shown)
+
+    def lost(self, *_):
+        self.theta[:] = self.residual[:] = np.nan
+        return np.nan
+
+    monkeypatch.setattr(Master, "solve", lost)
+    found = worst_case_by_bundle(mdp, view, CHAIN_WEIGHTS, shown)
+    assert found.status is WorstCaseStatus.INACCURATE
+    assert found.lower <= exact.upper and found.upper == np.inf

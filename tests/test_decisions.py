@@ -193,6 +193,15 @@ class TestAssessment:
         assert found["LinearProgram"]["ended"].startswith("not simulated: a linear program of ")
         assert found["MultiplicativeWeights"]["ended"].startswith("stopped after 1 steps")
 
+    def test_who_has_too_many_features_is_named_with_the_reason(self, monkeypatch):
+        monkeypatch.setattr(simulations, "FACTORED", 0)
+        problem = stored("road")
+        found = {each["name"]: each for each in assessed(problem)["learners"]}
+        rows = problem.worldview.n_rows
+        for name in ("MaxCausalEntropy", "Benevolent"):
+            ended = f"not simulated: {rows} features of the learner's take too long"
+            assert found[name]["ended"] == ended
+
     def test_the_file_s_own_learner_keeps_her_parameters(self, monkeypatch):
         monkeypatch.setattr(simulations, "WORK", 0)
         monkeypatch.setattr(simulations, "STEPS", 1)

@@ -462,3 +462,13 @@ def test_a_world_is_no_mdp():
         ti.optimal_policy(world, world.weights)
     with pytest.raises(ti.InvalidInputError, match="policy must be a Policy, got list"):
         ti.feature_expectations(world.mdp, [0, 1])
+
+
+@pytest.mark.parametrize("discount", [5e-324, 1e-320, 1e-300, 1 - 1e-12])
+def test_discounts_at_the_edges(discount):
+    mdp = ti.worlds.chain(3, discount=discount)
+    for last in (1.0, 5e-324, 1e-300):
+        plan = ti.optimal_policy(mdp, [0, 0, last])
+        assert plan.lower <= plan.value <= plan.upper
+    if discount < 0.5:
+        assert abs(ti.optimal_policy(mdp, [0, 0, 1.0]).value - 1 / 3) < 1e-12

@@ -370,7 +370,7 @@ HOSTILE: dict[str, tuple[Edit, str]] = {
     ),
     "action beyond": (put("actions", np.array([0, 1, 2, 0])), "actions must lie in 0 … 1, got 2"),
     "action twice": (put("actions", np.array([1, 1, 1, 0])), "state 0 and action 1 is given twice"),
-    "few actions": (put("actions", np.array([0, 1])), "offsets: must run from 0 to 2, got 0 to 4"),
+    "few actions": (put("actions", np.array([0, 1])), "transitions_shape: must be (2, 3), one row"),
     "indptr falls": (
         put("transitions_indptr", np.array([0, 3, 2, 6, 7])),
         "member transitions_indptr: must not decrease, got 2 after 3 at index 2",
@@ -404,7 +404,7 @@ HOSTILE: dict[str, tuple[Edit, str]] = {
     ),
     "shape of three": (
         put("transitions_shape", np.array([4, 3, 1])),
-        "member transitions_shape: must be (4, columns), got (4, 3, 1)",
+        "member transitions_shape: must be (rows, columns), got 3 entries",
     ),
     "endless features": (
         put("features_shape", np.array([4, 2**62])),
@@ -573,6 +573,29 @@ def test_a_bomb_that_says_what_it_is(tmp_path: Path) -> None:
     write(path, members)
     assert path.stat().st_size < 100_000
     refused(path, "its arrays need", "more than max_bytes = 50000000", max_bytes=50_000_000)
+
+
+@pytest.mark.parametrize(
+    ("names", "descr"),
+    [
+        (["start"], "<f8"),
+        (["actions"], "<i8"),
+        (["offsets"], "<i8"),
+        (["state_names_ends"], "<i8"),
+        (["features_shape"], "<i8"),
+        (["features_data"], "<f8"),
+        (["transitions_data", "transitions_indices"], "<i8"),
+    ],
+)
+def test_a_bomb_that_fits_nothing_else(tmp_path: Path, names: list[str], descr: str) -> None:
+    # 64 MB of zeros in a file of three states: the sizes declared refuse them, unread.
+    path = tmp_path / "mdp.npz"
+    members = members_of(stepping(), tmp_path)
+    for name in names:
+        form = "<f8" if name == "transitions_data" else descr
+        members[name] = header((8 << 20,), form) + bytes(64 << 20)
+    write(path, members)
+    refused(path, "member ", max_bytes=1 << 34)
 
 
 def test_names_count_as_what_they_take_in_memory(tmp_path: Path) -> None:

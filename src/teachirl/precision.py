@@ -27,7 +27,8 @@ RESIDUAL = 16.0 * EPS
 FINEST = 1e-10
 # What differs by less than this share of what there is differs by rounding, to a reader.
 INVISIBLE = 1e-9
-# Guarantees are rounded down by about this, so that 1 itself is never reached.
+# What is guaranteed is below the truth by its own rounding: it counts as what was asked for if it
+# is less by at most this.
 ROUNDED = 1e-9
 # Who misses by this share of what can be seen of a policy matches: the rest is the rounding of
 # feature expectations that were computed twice, in different ways.

@@ -238,14 +238,14 @@ def diameter(mdp: MDP, *, starts: int = 8) -> Diameter:
     # Rows sum to 1 up to rounding, and so policies may differ in how long they live.
     upper += 2.0 * rounding_of(mdp.dynamics.layout) * mdp.largest_feature / (1.0 - gamma) ** 2
     # Beyond this many numbers the boxes around M are not computed: 2k MDP solves each.
-    boxes = k * mdp.n_states <= 10_000_000
-    axes = np.eye(k)
+    boxes = k * max(k, mdp.n_states) <= 10_000_000
     order = np.arange(0, k, max(1, k // starts))
     if boxes:
+        axes = np.eye(k)
         widths = _widths(mdp, axes)
         upper = min(upper, length_at_most(widths))
         order = np.argsort(ranks(widths, INVISIBLE * widths.max(initial=0.0)), kind="stable")
-    found = [_farthest(mdp, axes[start]) for start in order[:starts]]
+    found = [_farthest(mdp, (np.arange(k) == start).astype(float)) for start in order[:starts]]
     longest = max(each[0] for each in found)
     lower, witnesses, along = found[first_largest([each[0] for each in found], INVISIBLE * longest)]
     if boxes and lower > 0.0:

@@ -239,7 +239,8 @@ class _Search:
     def quasi_newton(self) -> None:
         """L-BFGS in coordinates z, θ = Bz, until it has ended or gets nowhere."""
         R = self.root()
-        R = np.vstack([R, math.sqrt(self.rho) * np.eye(R.shape[1])])
+        if self.rho > 0.0:
+            R = np.vstack([R, math.sqrt(self.rho) * np.eye(R.shape[1])])
         B = self.model.coordinates(R, 1.0 / (1.0 - self.task.seen.discount))
         if B.shape[1] == 0:
             return

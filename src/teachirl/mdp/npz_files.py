@@ -113,7 +113,7 @@ def load_mdp(path: Path, make: Callable[..., MDP], *, max_bytes: int) -> MDP:
     require(max_bytes > 0, f"max_bytes must be positive, got {max_bytes}")
     with _BoundedFile(io.FileIO(path)) as file:
         try:
-            return make(**_pairs_of(_read_arrays(file, max_bytes), max_bytes))
+            return make(**_pairs_of(_read_arrays(file, max_bytes)))
         except InvalidInputError as error:
             raise FileFormatError(f"{path}: {error}") from error
 
@@ -147,7 +147,7 @@ def _refusing_broken_zips(what: str) -> Iterator[None]:
     except InvalidInputError:
         raise
     except BROKEN_ZIP as error:
-        reason = str(error) or "it ends too early"
+        reason = str(error)[:200] or "it ends too early"  # it may quote the directory
         raise InvalidInputError(f"{what}: {reason}") from error
 
 
@@ -181,11 +181,69 @@ def _read_arrays(file: _BoundedFile, max_bytes: int) -> Arrays:
         needed += sum(
             NAME_BYTES * members[f"{role}_ends"].shape[0] for role in NAMES if role in members
         )
-        require(
-            needed <= max_bytes,
-            f"its arrays need {needed} bytes, more than max_bytes = {max_bytes}",
-        )
+        room = f"its arrays need {needed} bytes, more than max_bytes = {max_bytes}"
+        require(needed <= max_bytes, room)
+        small = {"n_actions", "transitions_shape", "features_shape"} & members.keys()
+        for name in small - {"n_actions"}:
+            (size,) = members[name].shape
+            require(size == 2, f"member {name}: must be (rows, columns), got {size} entries")
+        read = {name: _read_data(archive, members[name]) for name in small}
+        _check_sizes(members, read, max_bytes)
         return {name: _read_data(archive, member) for name, member in members.items()}
+
+
+def _check_sizes(members: dict[str, _Member], read: Arrays, max_bytes: int) -> None:
+    """That what the members declare fits together; `read` has those of a number or two."""
+    sizes = {name: member.shape[0] for name, member in members.items() if member.shape}
+    n_states, n_pairs = sizes["offsets"] - 1, sizes["actions"]
+    require(n_states >= 1, "member offsets: an MDP has at least one state")
+    transitions = _sparse_shape("transitions", sizes, read)
+    require(
+        transitions == (n_pairs, n_states),
+        f"member transitions_shape: must be ({n_pairs}, {n_states}), one row for each of actions "
+        f"and one column for each of offsets but the last, got {transitions}",
+    )
+    start = sizes["start"]
+    require(start == n_states, f"member start must have shape ({n_states},), got ({start},)")
+    if "features" in members:
+        rows, columns = members["features"].shape
+    else:
+        rows, columns = _sparse_shape("features", sizes, read)
+        # Entries that are zero take no room in the file, but whoever uses the features needs some.
+        require(
+            8 * columns <= max_bytes,
+            f"member features_shape: a weight for each of {columns} features needs "
+            f"more than max_bytes = {max_bytes}",
+        )
+    require(
+        rows in (n_states, n_pairs),
+        f"features must have a row for each of the {n_states} states or of the {n_pairs} "
+        f"state-action pairs, got {rows}",
+    )
+    counts = (n_states, int(read["n_actions"]), columns)
+    for role, count in zip(NAMES, counts, strict=True):
+        ends = sizes.get(f"{role}_ends", count)
+        require(ends == count, f"member {role} must have {count} entries, got {ends}")
+
+
+def _sparse_shape(name: str, sizes: dict[str, int], read: Arrays) -> tuple[int, int]:
+    """The shape of a sparse array, if the declared sizes of its parts agree with it."""
+    rows, columns = map(int, read[f"{name}_shape"])
+    indptr, indices, data = (sizes[f"{name}_{part}"] for part in SPARSE[:3])
+    require(
+        0 <= rows == indptr - 1 and columns >= 0,
+        f"member {name}_shape: must be ({indptr - 1}, columns), got ({rows}, {columns})",
+    )
+    require(
+        indices == data,
+        f"member {name}_indices: must have {data} entries, one for each of {name}_data, "
+        f"got {indices}",
+    )
+    require(
+        data <= rows * columns,
+        f"member {name}_data: at most {rows * columns} entries fit in the shape, got {data}",
+    )
+    return rows, columns
 
 
 def _check_presence(found: dict[str, zipfile.ZipInfo]) -> None:
@@ -270,35 +328,18 @@ def _read_data(archive: zipfile.ZipFile, member: _Member) -> NDArray[Any]:
     return array
 
 
-def _pairs_of(arrays: Arrays, max_bytes: int) -> dict[str, Any]:
+def _pairs_of(arrays: Arrays) -> dict[str, Any]:
     """The arguments of `MDP.from_pairs`, after what that takes for granted was checked."""
-    offsets, actions, start = arrays["offsets"], arrays["actions"], arrays["start"]
-    require(len(offsets) >= 2, "member offsets: an MDP has at least one state")
-    n_states, n_pairs = len(offsets) - 1, len(actions)
-    _check_pointers("offsets", offsets, n_pairs)
-    features: Any = arrays.get("features")
-    if features is None:
-        features = _to_sparse("features", arrays)
-        # Entries that are zero take no room in the file, but whoever uses the features needs some.
-        require(
-            8 * features.shape[1] <= max_bytes,
-            f"member features_shape: a weight for each of {features.shape[1]} features needs "
-            f"more than max_bytes = {max_bytes}",
-        )
-    transitions = _to_sparse("transitions", arrays)
-    require(
-        transitions.shape == (n_pairs, n_states),
-        f"member transitions_shape: must be ({n_pairs}, {n_states}), one row for each of actions "
-        f"and one column for each of offsets but the last, got {transitions.shape}",
-    )
+    offsets, actions, features = arrays["offsets"], arrays["actions"], arrays.get("features")
+    _check_pointers("offsets", offsets, len(actions))
     return {
-        "states": np.repeat(np.arange(n_states), np.diff(offsets)),
+        "states": np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)),
         "actions": actions,
-        "transitions": transitions,
-        "features": features,
+        "transitions": _to_sparse("transitions", arrays),
+        "features": _to_sparse("features", arrays) if features is None else features,
         "discount": float(arrays["discount"]),
         "n_actions": int(arrays["n_actions"]),
-        "start": start,
+        "start": arrays["start"],
         **{role: _to_names(role, arrays) for role in NAMES},
     }
 
@@ -326,15 +367,6 @@ def _of_sparse(name: str, matrix: sp.csr_array) -> Arrays:
 
 def _to_sparse(name: str, arrays: Arrays) -> sp.csr_array:
     indptr, indices, data, shape = (arrays[f"{name}_{part}"] for part in SPARSE)
-    require(
-        shape.shape == (2,) and 0 <= shape[0] == len(indptr) - 1 and shape[1] >= 0,
-        f"member {name}_shape: must be ({len(indptr) - 1}, columns), got {tuple(shape.tolist())}",
-    )
-    require(
-        len(indices) == len(data),
-        f"member {name}_indices: must have {len(data)} entries, one for each of {name}_data, "
-        f"got {len(indices)}",
-    )
     _check_pointers(f"{name}_indptr", indptr, len(data))
     outside = np.flatnonzero((indices < 0) | (indices >= shape[1]))
     if len(outside):

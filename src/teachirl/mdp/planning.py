@@ -27,6 +27,8 @@ from .kernels import LANES, PairReward, Reward, StateReward, Table
 from .model import MDP, check_is_mdp
 from .policy import Policy
 
+TINY = 5e-324  # the smallest float above 0
+
 
 class PlanStatus(Status):
     """How planning ended; the text says what to do about it.
@@ -353,7 +355,7 @@ def _slack(mdp: MDP, norms: float, largest: float) -> float:
     relative = kernels.rounding_of(mdp.dynamics.layout)
     backup_error = 2.0 * relative * largest
     reward_error = (mdp.n_features + 1) * EPS * norms
-    tiny = 5e-324 * (mdp.n_features + mdp.n_states + 2.0 * relative / EPS) if norms else 0.0
+    tiny = TINY * (mdp.n_features + mdp.n_states + 2.0 * relative / EPS) if norms else 0.0
     return (backup_error + reward_error + tiny) / (1.0 - mdp.discount)
 
 
@@ -376,7 +378,8 @@ def _certain_rounds(gamma: float, target: float, error: float) -> int:
     if not target > 0.0:
         return 1
     wanted = target * (1.0 - gamma) / (4.0 * gamma)
-    sweeps = math.log(min(wanted / max(error, wanted), 1.0)) / math.log(gamma)
+    # Of the smallest γ, `wanted` overflows; of the smallest targets, it underflows.
+    sweeps = 0.0 if wanted >= error else math.log(max(wanted / error, TINY)) / math.log(gamma)
     return math.ceil(sweeps) + 3  # every round backs up each state at least once
 
 

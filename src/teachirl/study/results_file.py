@@ -133,10 +133,14 @@ def explaining(path: Path) -> Iterator[None]:
         raise damaged(path, str(error)) from error
 
 
-def damaged(path: Path, problem: str) -> FileFormatError:
+class DamagedResultsError(FileFormatError):
+    """A results file is not as it was written."""
+
+
+def damaged(path: Path, problem: str) -> DamagedResultsError:
     """What to say of a file that is not as it was written."""
     mend = f"teachirl runs repair --out {shlex.quote(str(path.parent))}"
-    return FileFormatError(
+    return DamagedResultsError(
         f"{path} is damaged, or no results store: {_on_one_line(problem)}; `{mend}` keeps what "
         "is whole, or move it away: the same `teachirl reproduce` then computes again what is "
         "missing"
@@ -184,6 +188,8 @@ def _checked(connection: sqlite3.Connection, path: Path, make: bool = False) -> 
             require(make, f"there are no results in {path} yet")
             _make(connection)
             return connection
+        if application != APPLICATION and all(tables.get(n) == sql for n, sql in TABLES.items()):
+            raise damaged(path, "its application id is not as it was written")
         if application != APPLICATION:
             raise FileFormatError(
                 f"{path} is an SQLite database, but not one with results of teachirl; "
@@ -268,7 +274,7 @@ def repair(folder: Path) -> Repair:
     path = Path(folder) / FILE
     require(path.is_file(), f"there are no results in {folder}: {path} does not exist")
     with _take_lock(path.with_name(LOCK)):
-        with suppress(TeachirlError), closing(open_to_read(path)) as connection:
+        with suppress(DamagedResultsError), closing(open_to_read(path)) as connection:
             [[kept]] = connection.execute("SELECT count(*) FROM units")
             return Repair("", None, kept)
         rows, problem = _readable(path)

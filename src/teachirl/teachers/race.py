@@ -288,6 +288,7 @@ class _Together(_Race):
         close = settle(contender, bar)
         self.solves += contender.solves
         self._bound()
+        self.upper[candidate] = min(self.upper[candidate], contender.upper)
         if close:
             matchable = self.surely or contender.matchable
             self.settle(candidate, contender.lower, contender.upper, matchable)

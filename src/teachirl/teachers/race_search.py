@@ -202,7 +202,7 @@ def weigh(contender: Search) -> None:
 
 
 def settle(contender: Search, bar: float) -> bool:
-    """Until the bounds are close, or the upper one is below the bar; whether they are close.
+    """Until the bounds are close, or the upper one is below the bar; whether that is all.
 
     Each MDP is solved for the θ of the pool's best mixture: what is wrong with that mixture is
     what brings the upper bound down, and most candidates are to be beaten, not to be settled.
@@ -211,6 +211,8 @@ def settle(contender: Search, bar: float) -> bool:
     idle = 0
     while contender.upper >= bar and contender.matchable:
         if contender.upper - contender.lower <= 0.9 * contender.asked or contender.solves >= SOLVES:
+            return True
+        if contender.lost:
             return True
         known = contender.upper, contender.lower
         contender.look(contender.master.theta.copy())

@@ -13,6 +13,7 @@ from ..errors import require
 from ..mdp.model import MDP
 from .map import MOST_CELLS, Map, steps_of
 
+DENSE = 1_000  # cells of a chain, up to which its features are no sparse array
 MOVES = ("left", "right", "up", "down")
 
 
@@ -28,7 +29,7 @@ def chain(cells: int = 5, *, discount: float = 0.9) -> MDP:
 
     Returns
     -------
-    MDP with features [cells, cells], the identity
+    MDP with features [cells, cells], the identity; sparse if there are more than 1000 cells
 
     Examples
     --------
@@ -46,7 +47,7 @@ def chain(cells: int = 5, *, discount: float = 0.9) -> MDP:
         states,
         actions,
         sp.csr_array((np.ones(pairs), (np.arange(pairs), targets)), shape=(pairs, cells)),
-        np.eye(cells),
+        np.eye(cells) if cells <= DENSE else sp.eye_array(cells, format="csr"),
         discount=discount,
         state_names=names,
         action_names=("left", "right"),

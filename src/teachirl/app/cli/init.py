@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from .screen import say
 
 
 def init(
@@ -21,4 +24,4 @@ def init(
     require(not file.exists(), f"{file} is there already; name another file")
     with replacing(file) as new:
         new.write(example_text().encode())
-    typer.echo(f"{file}: change it, then try `teachirl certify {file}`")
+    say(f"{file}: change it, then try `{shlex.join(['teachirl', 'certify', str(file)])}`")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
@@ -107,12 +108,13 @@ def repair(out: Out = OUT) -> None:
     if done.aside is None:
         say(f"{out}: nothing is damaged")
         return
-    say(f"{out}: {done.kept} units are whole; lost: {done.lost}")
+    say(f"{out}: {done.kept} unit{'s are' if done.kept != 1 else ' is'} whole; lost: {done.lost}")
     say(f"The file as it was is {done.aside}.")
     with Store.open(out, write=False) as store:
         names = {run.experiment for run in store.runs() if run.done < len(run.units)}
-    for name in sorted(names) or ["…"]:
-        say(f"To compute again what is missing: teachirl reproduce {name} --out {out}")
+    for name in sorted(names):
+        again = shlex.join(["teachirl", "reproduce", name, "--out", str(out)])
+        say(f"To compute again what is missing: {again}")
 
 
 def _document(run: RunRecord) -> dict[str, Any]:

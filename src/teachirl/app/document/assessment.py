@@ -9,6 +9,7 @@ import numpy as np
 from ...guarantees.apparent_optimality import Look
 from ...guarantees.certificate import Certificate
 from ...guarantees.gap_bounds import Bound
+from ...learners import LinearProgram
 from ...precision import INVISIBLE
 from ..decisions import Assessment, Difference, Guarantee, Outcome, Simulated
 from ..digits import NOTHING, at_least, at_most, number, percent, percent_at_least, risk, small
@@ -216,14 +217,14 @@ def _most_lost(worst: Difference) -> str:
 
 
 def _learners(problem: Problem, found: Assessment) -> Section:
-    transitions = problem.mdp.dynamics.transitions.nnz
+    transitions, rows = problem.mdp.dynamics.transitions.nnz, problem.worldview.n_rows
     table = Table(
         "Learners, simulated",
         (
             Column("name", "learner"),
             Column("performance", "performance", lambda x: NOTHING if x is None else percent(x)),
             Column("mismatch", "mismatch", lambda x: NOTHING if x is None else small(x)),
-            Column("ended", "how it ended", value=lambda each: _ended(each, transitions)),
+            Column("ended", "how it ended", value=lambda each: _ended(each, transitions, rows)),
         ),
         found.learners,
         "learners",
@@ -232,7 +233,9 @@ def _learners(problem: Problem, found: Assessment) -> Section:
     return Section("What learners would do", (table, Sentence(below, "below")))
 
 
-def _ended(each: Simulated, transitions: int) -> str:
+def _ended(each: Simulated, transitions: int, rows: int) -> str:
+    program = f"a linear program of {transitions} transitions takes too long"
+    factors = f"{rows} features of the learner's take too long"
     said = {
         Outcome.LEARNED: str(each.status),
         Outcome.WORST_CASE: "the worst that matches, by the exact worst case",
@@ -240,7 +243,7 @@ def _ended(each: Simulated, transitions: int) -> str:
             f"stopped after {each.steps} steps, all that there are in a world of this size"
         ),
         Outcome.TOO_LARGE: (
-            f"not simulated: a linear program of {transitions} transitions takes too long"
+            f"not simulated: {program if each.name == LinearProgram.__name__ else factors}"
         ),
         Outcome.REFUSED: f"not simulated: {each.error}",
     }

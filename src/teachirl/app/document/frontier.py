@@ -71,7 +71,7 @@ def _method(found: Frontier) -> str:
         Search.OUT_OF_TIME: (
             f"Stopped after {found.seconds:g} seconds, having tried {found.sets} of the sets of "
             "features: what is shown is proved, but others may guarantee more for their cost. "
-            "Raise `seconds` to go on."
+            "`--seconds` gives it more time."
         ),
     }[found.search]
 

@@ -155,7 +155,7 @@ def _nearness(problem: Problem, plan: TeachingPlan) -> str:
     below = at_least(gap.lower, scale=1.0) if gap.risk - gap.lower > SAME_RISK else "that"
     return (
         f"In teaching risk the plan ends at {risk(gap.risk)}, and no set {others} below {below}; "
-        "`teachirl frontier` compares what sets guarantee."
+        "teachirl frontier compares what sets guarantee."
     )
 
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from ...arrays import Floats, Names, frozen
 from ...errors import FileFormatError
+from ...guarantees.bounds import check_sizes
 from ...mdp.model import MDP
 from ...views.worldview import Worldview
-from .files import MAX_NUMBERS, Folder, read_npy
+from .files import MAX_FEATURES, Folder, read_npy
 from .places import Place, meant, refuse_all, shown
 from .schema import Learner, Teach
 from .tables import read_table
@@ -27,9 +28,8 @@ class Features:
     def check(self, names: dict[Place, str]) -> None:
         """Refuse names that no feature has."""
         refuse_all(
-            (place, f"there is no feature {shown(name)}{meant(name, self.numbers)}")
-            for place, name in names.items()
-            if name not in self.numbers
+            ((place, name) for place, name in names.items() if name not in self.numbers),
+            lambda name: f"there is no feature {shown(name)}{meant(name, self.numbers)}",
         )
 
     def check_new(self, name: str, place: Place) -> None:
@@ -58,9 +58,10 @@ class Features:
         return rows
 
     def check_size(self, rows: int, place: Place) -> None:
-        if rows * self.count > MAX_NUMBERS:
+        if rows * self.count > MAX_FEATURES**2:
             place.refuse(
-                f"expected at most {MAX_NUMBERS} numbers, got {rows} rows on {self.count} features"
+                f"expected at most {MAX_FEATURES**2} numbers, got {rows} rows on {self.count} "
+                "features"
             )
 
 
@@ -85,7 +86,9 @@ def build_view(learner: Learner, place: Place, folder: Folder, features: Feature
         where += [here] * len(rows)
     _check_distinct(names, where)
     with place.locating():
-        return Worldview(np.vstack(parts), tuple(names))
+        matrix = np.vstack(parts)
+        check_sizes("rows", matrix)
+        return Worldview(matrix, tuple(names))
 
 
 def _matrix(name: str, folder: Folder, features: Features) -> tuple[Floats, list[str] | None]:
@@ -104,8 +107,8 @@ def _matrix(name: str, folder: Folder, features: Features) -> tuple[Floats, list
         if column not in features.numbers:
             near = meant(column, features.numbers)
             raise FileFormatError(f"{name}: there is no feature {shown(column)}{near}")
-    if len(table) * features.count > MAX_NUMBERS:
-        raise FileFormatError(f"{name}: expected at most {MAX_NUMBERS} numbers, got more")
+    if len(table) * features.count > MAX_FEATURES**2:
+        raise FileFormatError(f"{name}: expected at most {MAX_FEATURES**2} numbers, got more")
     rows = np.zeros((len(table), features.count))
     rows[:, [features.numbers[column] for column in table.columns]] = table.numbers
     return rows, table.texts.get("name")
@@ -136,6 +139,7 @@ def build_teachables(
     """What could be taught; `seen` are the names of what the learner sees as it is."""
     rows, costs, names, where = [], [], [], []
     prices = np.ones(features.count) if prices is None else prices
+    features.check_size(len(teach.feature), place / "feature")
     for number, each in enumerate(teach.feature):
         here = place / "feature" / number
         if each.weights is None:
@@ -145,8 +149,14 @@ def build_teachables(
         else:
             features.check_new(each.name, here / "name")
             row, price = features.row(each.weights, here / "weights"), 1.0
+            with (here / "weights").locating():
+                check_sizes("the largest", row[None])
         rows.append(row)
-        costs.append(price if each.cost is None else each.cost)
+        if each.cost is not None:
+            price = each.cost
+            with (here / "cost").locating():
+                check_sizes("it", np.array([[price]]))
+        costs.append(price)
         names.append(each.name)
         where.append(here / "name")
     _check_distinct(names, where)
@@ -174,9 +184,8 @@ def build_teachables(
 
 def _chosen(names: list[str], place: Place, numbers: dict[str, int]) -> tuple[int, ...]:
     refuse_all(
-        (place / i, f"there is no feature {shown(name)} to teach{meant(name, numbers)}")
-        for i, name in enumerate(names)
-        if name not in numbers
+        ((place / i, name) for i, name in enumerate(names) if name not in numbers),
+        lambda name: f"there is no feature {shown(name)} to teach{meant(name, numbers)}",
     )
     _check_distinct(names, [place / i for i in range(len(names))])
     return tuple(numbers[name] for name in names)

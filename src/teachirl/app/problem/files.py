@@ -20,6 +20,9 @@ MAX_BYTES = 256 << 20
 # So many numbers in one array are 0.8 GB.
 MAX_NUMBERS = 100_000_000
 MAX_STATES = 5_000_000
+# What policies cannot change, and what there is to teach, are arrays of features by features: so
+# many are 0.2 GB each.
+MAX_FEATURES = 5_000
 HEADER_BYTES = 512
 
 
@@ -94,6 +97,10 @@ def read_npy(path: Path, name: str) -> Floats:
                 f"{name}: expected an array [rows, features], got shape {shape} of {dtype} in "
                 f"{there} bytes"
             )
+        if shape[0] * shape[1] > MAX_FEATURES**2:
+            raise FileFormatError(
+                f"{name}: expected at most {MAX_FEATURES**2} numbers, got shape {shape}"
+            )
         flat = np.frombuffer(file.read(there), dtype=dtype)
     table = flat.reshape(shape, order="F" if fortran else "C").astype(float)
     if not np.isfinite(table).all():
@@ -104,4 +111,4 @@ def read_npy(path: Path, name: str) -> Floats:
     return table
 
 
-__all__ = ["MAX_BYTES", "MAX_NUMBERS", "MAX_STATES", "Folder", "read_npy"]
+__all__ = ["MAX_BYTES", "MAX_FEATURES", "MAX_NUMBERS", "MAX_STATES", "Folder", "read_npy"]

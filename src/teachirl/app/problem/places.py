@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from ...errors import FileFormatError, InvalidInputError
 
@@ -18,6 +18,8 @@ TOLD = 5
 LONGEST = 600
 # Among more names than this no similar one is sought, as that takes a while.
 SOUGHT = 20_000
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,15 @@ def called_by_name(path: Path, name: str) -> Iterator[None]:
         raise FileFormatError(str(error).replace(str(path), name)) from error
 
 
-def refuse_all(mistakes: Iterable[tuple[Place, str]]) -> None:
-    """Refuse the file if there are mistakes, the first few with a line each."""
-    lines = [f"{place}: {message}" for place, message in mistakes]
-    if len(lines) > TOLD:
-        lines[TOLD:] = [f"… and {len(lines) - TOLD} more mistakes"]
+def refuse_all(mistakes: Iterable[tuple[Place, T]], say: Callable[[T], str]) -> None:
+    """Refuse the file if there are mistakes, the first few with a line each: what is to say of it.
+
+    The others are only counted, as a search for similar names takes a while.
+    """
+    found = list(mistakes)
+    lines = [f"{place}: {say(what)}" for place, what in found[:TOLD]]
+    if len(found) > TOLD:
+        lines.append(f"… and {len(found) - TOLD} more mistakes")
     if lines:
         raise FileFormatError("\n".join(lines))
 

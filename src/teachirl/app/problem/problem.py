@@ -13,6 +13,8 @@ import numpy as np
 from ...arrays import Floats, frozen
 from ...demonstrations.demonstration import Demonstration
 from ...demonstrations.inferred_weights import InferredWeights, infer_weights
+from ...errors import require
+from ...guarantees.bounds import check_units
 from ...learners import Informed
 from ...learners import Learner as LearnerProtocol
 from ...mdp.model import MDP
@@ -27,7 +29,7 @@ from ...what_to_show.search import Shown, best_demonstration
 from ...worlds import World
 from .episodes import read_episodes, read_policy
 from .features import Features, Teachables, build_teachables, build_view
-from .files import Folder
+from .files import MAX_FEATURES, Folder
 from .named import NAMED, NamedCall
 from .places import Place
 from .reading import parse, read_text
@@ -245,6 +247,10 @@ def read_problem(path: str | Path, *, allow_outside: bool = False) -> Problem:
     file, place = parse(path, source), Place(path)
     folder = Folder(path.parent, allow_outside or file.allow_outside)
     world = build_world(file.world, place / "world", folder, file.seed)
+    with (place / "world").locating():
+        count = world.mdp.n_features
+        require(count <= MAX_FEATURES, f"expected at most {MAX_FEATURES} features, got {count}")
+        check_units(world.mdp)
     features = Features(world.mdp)
     reward = build_reward(file.reward, place / "reward", folder, world, features)
     view = build_view(file.learner, place / "learner", folder, features)

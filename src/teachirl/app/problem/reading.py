@@ -6,6 +6,7 @@ import codecs
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -81,25 +82,25 @@ def parse(path: Path, text: str) -> ProblemFile:
     try:
         return ProblemFile.model_validate(tables)
     except ValidationError as error:
-        refuse_all(_mistakes(Place(path), error, tables))
+        refuse_all(_mistakes(Place(path), error), partial(_message, tables))
         raise
 
 
-def _mistakes(place: Place, error: ValidationError, tables: Any) -> Iterator[tuple[Place, str]]:
-    """Where the mistakes are, and what was expected there."""
+def _mistakes(place: Place, error: ValidationError) -> Iterator[tuple[Place, Any]]:
+    """Where the mistakes are, and Pydantic's account of each."""
     for mistake in error.errors(include_url=False):
         here = place
         for part in mistake["loc"]:
             here = here / part
-        if mistake["type"] == "extra_forbidden":
-            *outer, key = mistake["loc"]
-            yield here, f"there is no such key{meant(key, _keys(tables, outer))}"
-        else:
-            yield here, _message(mistake)
+        yield here, mistake
 
 
-def _message(mistake: Any) -> str:
+def _message(tables: Any, mistake: Any) -> str:
+    """What was expected there."""
     kind, context, got = mistake["type"], mistake.get("ctx", {}), mistake["input"]
+    if kind == "extra_forbidden":
+        *outer, key = mistake["loc"]
+        return f"there is no such key{meant(key, _keys(tables, outer))}"
     if kind == "missing":
         return "expected this key, got nothing"
     if kind == "value_error":

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import PydanticUndefined
 
 from . import schema
-from .files import MAX_BYTES, MAX_NUMBERS, MAX_STATES
+from .files import MAX_BYTES, MAX_FEATURES, MAX_NUMBERS, MAX_STATES
 from .named import NAMED, NamedCall, parameters_model
 from .reading import MAX_BYTES as MAX_TOML_BYTES
 from .tables import MAX_ROWS
@@ -59,7 +59,8 @@ def reference() -> str:
         "",
         f"A problem file has at most {MAX_TOML_BYTES >> 20} MB, a file that it names at most "
         f"{MAX_BYTES >> 20} MB, a table at most {MAX_ROWS:,} rows, a world at most "
-        f"{MAX_STATES:,} states, and no array more than {MAX_NUMBERS:,} numbers.",
+        f"{MAX_STATES:,} states and {MAX_FEATURES:,} features, what is seen or taught at most "
+        f"{MAX_FEATURES**2:,} numbers, and no other array more than {MAX_NUMBERS:,}.",
         "",
     ]
     return "\n".join(lines)

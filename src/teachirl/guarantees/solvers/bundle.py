@@ -50,6 +50,7 @@ from .plans import Case, OwnPlans, Plans
 from .view_coordinates import ViewCoordinates
 
 IDLE = 10  # steps in a row that promise nothing and bring nothing: rounding, time to stop
+FARTHEST = 1e100  # ‖w‖ of θ, beyond which only rounding leads
 
 
 def worst_case_by_bundle(
@@ -175,6 +176,11 @@ class Search:
         """Whether the lower bound is one that a policy can have."""
         return self.lower <= self.highest - self.case.earned
 
+    @property
+    def lost(self) -> bool:
+        """Whether the master's θ is so far off that a plan for it tells nothing about w."""
+        return not float(np.abs(self.master.theta).max(initial=0.0)) <= FARTHEST * self.unit
+
     def climb(self, max_solves: int, deadline: float) -> bool:
         """Search until the bounds are close or nothing is to gain; whether it ran out of budget."""
         master, promised, failures, idle = self.master, 0.0, 0, 0
@@ -191,6 +197,8 @@ class Search:
                 if self.upper == math.inf:  # what there is cannot match yet: let theta go further
                     self.t *= 10.0
                     self.maximise(self.centre, self.t, 0.02 * self.asked)
+            if self.lost:
+                return False
             theta = master.theta.copy()
             value, _ = self.look(theta)
             gain = value - self.at_centre
@@ -312,7 +320,7 @@ class Search:
             t *= 4.0
             self.maximise(self.master.theta.copy(), t, 0.02 * self.asked)
         off = float(np.linalg.norm(self.master.residual))
-        if not off > limit and self.master.cost < self.upper:
+        if off <= limit and self.master.cost < self.upper:
             self.upper = self.master.cost
             self.plans.keep(self.master)
         return self.upper - self.lower <= 0.9 * self.asked
