@@ -19,7 +19,7 @@ import teachirl as ti
 from teachirl.study import results_database as store_module
 from teachirl.study.export import export
 from teachirl.study.results_database import Store, canonical
-from teachirl.study.results_file import repair
+from teachirl.study.results_file import APPLICATION, repair
 
 UNITS = [{"trial": trial, "teacher": "TRGreedy"} for trial in range(3)]
 
@@ -220,12 +220,24 @@ def test_another_version_of_the_format_is_refused(tmp_path, version):
             match=f"has version {version} of .* reads version 2; use {newer}another folder",
         ):
             Store.open(tmp_path, write=write)
+    with pytest.raises(ti.FileFormatError, match=f"has version {version} of"):
+        repair(tmp_path)  # it is none of this one's to mend
 
 
 def test_what_others_made_is_refused(tmp_path):
-    altered(filled(tmp_path), "PRAGMA application_id = 1")
+    altered(tmp_path / "results.sqlite", "CREATE TABLE theirs (x)")
     with pytest.raises(ti.FileFormatError, match="not one with results of teachirl"):
         Store.open(tmp_path, write=False)
+    with pytest.raises(ti.FileFormatError, match="not one with results of teachirl"):
+        repair(tmp_path)
+
+
+def test_a_flipped_bit_of_the_application_is_damage(tmp_path):
+    altered(filled(tmp_path), f"PRAGMA application_id = {APPLICATION ^ 1}")
+    with pytest.raises(ti.FileFormatError, match="application id is not as it was written"):
+        Store.open(tmp_path, write=False)
+    assert repair(tmp_path).kept == 200
+    Store.open(tmp_path, write=False).close()
 
 
 @pytest.mark.parametrize(
