@@ -180,9 +180,11 @@ def _connected(uri: str) -> sqlite3.Connection:
 def _checked(connection: sqlite3.Connection, path: Path, make: bool = False) -> sqlite3.Connection:
     """`connection`, once it was found to be one to results; made if it is new."""
     try:
+        connection.execute("BEGIN")  # of one moment, should another process just be making it
         [[application]] = connection.execute("PRAGMA application_id")
         [[version]] = connection.execute("PRAGMA user_version")
         tables = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
+        connection.execute("COMMIT")
         # A process that is killed while it makes the store leaves a database without anything.
         if application == 0 and not tables:
             require(make, f"there are no results in {path} yet")
