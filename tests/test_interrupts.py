@@ -4,13 +4,14 @@ import signal
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import teachirl as ti
 from teachirl.mdp import kernels
-from teachirl.mdp.kernels.layouts import Kernel
+from teachirl.mdp.kernels.layouts import Kernel, signals_deferred
 
 # A child is interrupted while it does the same again and again, and says what came of it.
 CHILD = """
@@ -95,3 +96,29 @@ def test_nothing_weakened_is_returned(calls, work, monkeypatch):
     monkeypatch.setattr(kernels, "plan", interrupted)
     with pytest.raises(KeyboardInterrupt):
         doing()
+
+
+def test_while_a_kernel_is_compiled_an_interrupt_waits():
+    def interrupted():
+        with signals_deferred():
+            signal.raise_signal(signal.SIGINT)
+            steps.append("went on")
+
+    steps = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert steps == ["went on"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_is_being_compiled_is_finished_first():
+    def compiling(*_, **__):
+        signal.raise_signal(signal.SIGINT)
+        done.append(True)
+
+    done = []
+    parts = {"_numba_type_": None, "_compile_for_args": compiling, "py_func": compiling}
+    kernel = Kernel(SimpleNamespace(**parts))
+    with pytest.raises(KeyboardInterrupt):
+        kernel._call._compile_for_args()
+    assert done == [True]

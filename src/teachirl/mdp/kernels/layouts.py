@@ -12,7 +12,10 @@ overloaded by the type of its arguments; the solvers are then written once.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -31,16 +34,44 @@ WIDTHS = (4, 8, 16)  # actions a table may have; fewer are padded
 SLIP_TOLERANCE = 1e-15  # by how much a probability may miss the mixture that it is taken for
 
 
+@contextmanager
+def signals_deferred() -> Iterator[None]:
+    """Let Ctrl-C, and a request to end, wait until the end of the block."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    came: list[int] = []
+    usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    usual = {number: handler for number, handler in usual.items() if callable(handler)}
+    for number in usual:
+        signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+        for late in came:
+            signal.raise_signal(late)
+
+
 class Kernel:
     """A compiled function as Python calls it; kernels may call it as well.
 
     Of an interrupt that arrives while it runs, Numba tells by a SystemError whose cause it is: here
-    it is raised as what it is.
+    it is raised as what it is. While it is compiled or loaded, LLVM calls back and forgets what is
+    raised there: an interrupt then waits until that is done.
     """
 
     def __init__(self, dispatcher: Any) -> None:
         self._call = dispatcher
         self._numba_type_ = dispatcher._numba_type_  # how other kernels know what they call
+        compiling = dispatcher._compile_for_args
+
+        def compiling_first(*arguments: Any, **options: Any) -> Any:
+            with signals_deferred():
+                return compiling(*arguments, **options)
+
+        dispatcher._compile_for_args = compiling_first
         functools.update_wrapper(self, dispatcher.py_func)
 
     def __call__(self, *arguments: Any) -> Any:
