@@ -15,10 +15,10 @@ from problem_files import PROBLEMS
 from results import written
 from teachirl.app.decisions import Outcome, Search, assess, frontier, plan, simulations
 from teachirl.app.decisions.comparison import differences
-from teachirl.app.digits import at_most, percent_at_least
 from teachirl.app.document import answer
 from teachirl.app.problem import Show, read_problem
 from teachirl.app.render.json import contents
+from teachirl.figures.digits import at_most, percent_at_least
 from teachirl.guarantees.worst_case import worst_case
 from teachirl.learners import LearnStatus, Projection
 

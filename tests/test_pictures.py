@@ -12,7 +12,6 @@ import teachirl as ti
 from problem_files import PROBLEMS
 from results import CHAIN, assessment_of, frontier_of, plan_of, written
 from teachirl.app.decisions import Difference
-from teachirl.app.digits import at_least, at_most, percent_at_least
 from teachirl.app.document.charts import differences_figure, frontier_figure, plan_figure
 from teachirl.app.document.elements import Column, Table
 from teachirl.app.document.elements import Figure as FigureElement
@@ -20,6 +19,7 @@ from teachirl.app.document.pictures import policy_figures, reward_figure, visits
 from teachirl.app.document.tables import differences_table, policy_table
 from teachirl.app.problem import read_problem
 from teachirl.app.render.markup import figure
+from teachirl.figures.digits import at_least, at_most, percent_at_least
 from teachirl.figures.drawing import panel_svg, write_figure
 from teachirl.figures.records import Cells, Contrast, Curve, Figure, Panel, Points
 

@@ -1,1 +1,1 @@
-"""Figures as records of numbers, and their drawing."""
+"""How results look to a reader: digits, figures as records of numbers, and their drawing."""

@@ -6,13 +6,22 @@ import math
 
 import numpy as np
 
+from ...figures.digits import (
+    NOTHING,
+    at_least,
+    at_most,
+    number,
+    percent,
+    percent_at_least,
+    risk,
+    small,
+)
 from ...guarantees.apparent_optimality import Look
 from ...guarantees.certificate import Certificate
 from ...guarantees.gap_bounds import Bound
 from ...learners import LinearProgram
 from ...precision import INVISIBLE
 from ..decisions import Assessment, Difference, Guarantee, Outcome, Simulated
-from ..digits import NOTHING, at_least, at_most, number, percent, percent_at_least, risk, small
 from ..problem import Problem
 from .charts import differences_figure
 from .elements import (

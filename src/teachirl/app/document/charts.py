@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...figures.digits import percent, percent_at_least
 from ...figures.records import Contrast, Curve, Panel, Points
 from ..decisions import Difference, Frontier, TeachingPlan
-from ..digits import percent, percent_at_least
 from .elements import Figure
 
 # More bars would be too thin to tell apart.

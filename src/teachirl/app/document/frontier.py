@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...figures.digits import NOTHING, asked, money, percent_at_least, risk
 from ..decisions import Frontier, Point, Search
-from ..digits import NOTHING, asked, money, percent_at_least, risk
 from ..problem import Problem
 from .charts import frontier_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table

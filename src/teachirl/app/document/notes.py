@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...figures.digits import at_most, percent_at_least
 from ...guarantees.bounds import WorstCaseStatus
 from ..decisions import Assessment, Shortfall
-from ..digits import at_most, percent_at_least
 from ..problem import Problem
 from .elements import Bullets, Section, Sentence
 

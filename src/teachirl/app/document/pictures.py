@@ -12,13 +12,13 @@ import numpy as np
 
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
+from ...figures.digits import number, percent
 from ...figures.records import Cells, Panel
 from ...mdp.model import MDP
 from ...mdp.occupancy import occupancy
 from ...mdp.policy import Policy
 from ...precision import INVISIBLE
 from ...worlds.map import Map, Surroundings
-from ..digits import number, percent
 from ..problem import Problem
 from .elements import Column, Figure, Table
 from .tables import MOST_ROWS

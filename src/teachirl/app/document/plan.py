@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...figures.digits import asked, at_least, money, percent, percent_at_least, risk
 from ..decisions import Alternative, Ending, Step, TeachingPlan
 from ..decisions.teaching_plan import same_price
-from ..digits import asked, at_least, money, percent, percent_at_least, risk
 from ..problem import Problem, Show
 from .charts import plan_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table

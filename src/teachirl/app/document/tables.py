@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ...figures.digits import number, percent
 from ...mdp.model import MDP
 from ...mdp.occupancy import occupancy
 from ...mdp.policy import Policy
 from ..decisions import Difference
-from ..digits import number, percent
 from .elements import Column, Table
 
 # A page has no more rows of states and of cells.
