@@ -2,6 +2,9 @@
 
 import hashlib
 import math
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import teachirl as ti
-from problem_files import PROBLEMS, copied
+from problem_files import PROBLEMS, copied, message_of
 from teachirl.app.problem import example_text, read_problem, reference
 from teachirl.app.problem.named import NAMED
 
@@ -217,6 +220,61 @@ def test_gymnasium():
     assert problem.mdp.n_states == 501
     assert problem.mdp.discount == 0.95
     assert problem.weights[0] == 1.0
+
+
+LAKE = """
+[world]
+gymnasium = "FrozenLake-v1"
+arguments = {{ {} }}
+discount = 0.9
+[learner]
+sees = ["edge ahead"]
+[teach]
+features = "all"
+"""
+
+
+def test_gymnasium_worlds_have_arguments_and_a_reward_made_of_features(folder):
+    path = folder / "lake_of_gymnasium.toml"
+    path.write_text(LAKE.format("is_slippery = false, reward_schedule = [2.0, -1.0, 0.0]"))
+    problem = read_problem(path)
+    assert (np.asarray(problem.mdp.dynamics.transitions.data) == 1.0).all()  # nobody slips
+    names = problem.mdp.feature_names
+    made_of = {names[i]: problem.weights[i] for i in np.flatnonzero(problem.weights)}
+    assert made_of == {"goal": 2.0, "hole": -1.0}
+    column = problem.mdp.feature_index("reward")
+    rewards = np.asarray(problem.mdp.features)[:, column]
+    np.testing.assert_allclose(problem.mdp.rewards(problem.weights), rewards, atol=1e-12)
+    # Nobody can be given the reward itself; what it is made of can be.
+    assert "reward" not in problem.teachables.names
+    assert {"goal", "hole"} <= set(problem.teachables.names)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("foo = 3", r"world\.gymnasium: gymnasium cannot make 'FrozenLake-v1', foo = 3: .*'foo'"),
+        ('render_mode = "human"', r"world\.arguments\.render_mode: nothing is rendered"),
+        ("desc = { a = 1 }", r"world\.arguments\.desc: expected a text, .* got a table of 1 key"),
+        ("success_rate = inf", r"world\.arguments\.success_rate: expected .*, got inf"),
+    ],
+)
+def test_arguments_that_an_environment_does_not_take(folder, arguments, message):
+    path = folder / "lake_of_gymnasium.toml"
+    path.write_text(LAKE.format(arguments))
+    assert re.match(message, message_of(path))
+
+
+@pytest.mark.parametrize("name", ["Blackjack-v1", "CartPole-v0", "Taxi-v3"])
+def test_what_gymnasium_refuses_is_one_message_and_no_warning(name, folder):
+    path = folder / "other.toml"
+    path.write_text(LAKE.replace("FrozenLake-v1", name).format(""))
+    program = "from teachirl.app.cli import main; main()"
+    command = [sys.executable, "-c", program, "certify", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "env_or_id" not in done.stderr and "unwrapped" not in done.stderr
 
 
 def test_a_saved_world(folder):

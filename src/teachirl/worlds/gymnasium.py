@@ -7,6 +7,7 @@ it names. The reward of a pair is the expectation over its outcomes.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -56,45 +57,62 @@ def from_gymnasium(env_or_id: Any, discount: float, features: FeatureFunction | 
 
 
 def gymnasium_world(
-    env_or_id: Any, discount: float, features: FeatureFunction | None = None
+    env_or_id: Any,
+    discount: float,
+    features: FeatureFunction | None = None,
+    arguments: Mapping[str, Any] | None = None,
 ) -> World:
     """The world of a Gymnasium environment: the MDP of `from_gymnasium`, and where states lie.
+
+    Its weights are those of the environment's own reward: split into the features that it is made
+    of where these are known, as they are for FrozenLake, CliffWalking and Taxi.
 
     Parameters
     ----------
     env_or_id, discount, features : as in `from_gymnasium`
+    arguments : of an id, what ``gymnasium.make`` is given beside it
 
     Returns
     -------
-    World without weights and prices
+    World without prices
     """
     require(
         features is None or callable(features), f"features must be a function, got {features!r}"
     )
     if not isinstance(env_or_id, str):
         return _converted(env_or_id, discount, features)
-    env = _make(env_or_id)
+    env = _make(env_or_id, arguments or {})
     try:
         return _converted(env, discount, features)
     finally:
         env.close()
 
 
-def _make(name: str) -> Any:
+def _make(name: str, arguments: Mapping[str, Any]) -> Any:
     try:
         import gymnasium
     except ImportError as error:
         raise MissingExtraError("gymnasium", "gym") from error
     try:
-        return gymnasium.make(name)
-    except (gymnasium.error.Error, ImportError) as error:
-        raise InvalidInputError(f"env_or_id: gymnasium cannot make {name!r}: {error}") from error
+        with warnings.catch_warnings():
+            # An old version either works, or there is an error that says the same.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return gymnasium.make(name, **arguments)
+    except Exception as error:
+        # What an environment makes of arguments that it does not know has no common type.
+        if not arguments and not isinstance(error, (gymnasium.error.Error, ImportError)):
+            raise
+        given = "".join(f", {key} = {value!r}" for key, value in arguments.items())
+        raise InvalidInputError(f"gymnasium cannot make {name!r}{given}: {error}") from error
 
 
 def _converted(env: Any, discount: float, features: FeatureFunction | None) -> World:
     base = getattr(env, "unwrapped", env)
     table, known = read_outcomes(base), about(base)
     columns = known.features(table) if features is None else _asked(features, table)
+    parts = {"reward": 1.0}
+    if features is None and known.reward is not None:
+        parts = known.reward(table)
     named = {"reward": table.expected(table.rewards), **columns}
     phi = np.column_stack(list(named.values()))
     start = getattr(base, "initial_state_distrib", None)
@@ -124,7 +142,9 @@ def _converted(env: Any, discount: float, features: FeatureFunction | None) -> W
         action_names=known.action_names,
         feature_names=named,
     )
-    return World(mdp, map=map_from_names(mdp, known.texts, known.walls))
+    weights = np.array([parts.get(name, 0.0) for name in named])
+    around = map_from_names(mdp, known.texts, known.walls)
+    return World(mdp, weights, reward_feature="reward", map=around)
 
 
 def _asked(features: FeatureFunction, table: Outcomes) -> dict[str, Floats]:

@@ -48,13 +48,14 @@ def read_outcomes(base: Any) -> Outcomes:
     table = getattr(base, "P", None)
     require(
         isinstance(table, (Mapping, list, tuple)) and len(table) > 0,
-        f"env_or_id: {name} has no transition table: env.unwrapped.P must map each state to its "
-        f"actions and their outcomes, got {type(table).__name__}",
+        f"{name} has no transition table, without which its probabilities are not known: P must "
+        f"map each state to its actions and their outcomes, as in FrozenLake, CliffWalking and "
+        f"Taxi, got {type(table).__name__}",
     )
     # Taxi's changing destination happens in step() and is not in the table.
     require(
         not getattr(base, "fickle_passenger", False),
-        f"env_or_id: the transition table of {name} leaves out its fickle_passenger",
+        f"the transition table of {name} leaves out its fickle_passenger",
     )
     by_state = _numbered(table, "P")
     gap = next((i for i, (state, _) in enumerate(by_state) if state != i), None)

@@ -26,11 +26,14 @@ class About:
     Attributes
     ----------
     features : columns [P] by name, of the outcomes
+    reward : of the outcomes, what the reward is made of: the weight of each feature, by name; None
+        if that is not known
     state_names, action_names : None if they are numbered
     texts, walls : what lies in the cells of its map, as in `Map`
     """
 
     features: Callable[[Outcomes], dict[str, Floats]]
+    reward: Callable[[Outcomes], dict[str, float]] | None = None
     state_names: list[str] | None = None
     action_names: tuple[str, ...] | None = None
     texts: tuple[str, ...] = ()
@@ -53,11 +56,11 @@ def about(base: Any) -> About:
 def _frozen_lake(base: Any) -> About:
     """reward = ⟨its reward_schedule, (goal, hole, ice)⟩."""
     tiles = np.asarray(base.desc).astype(str)
+    flat = tiles.ravel()
+    playing = ~np.isin(flat, ["G", "H"])
     moves = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
 
     def features(table: Outcomes) -> dict[str, Floats]:
-        flat = tiles.ravel()
-        playing = ~np.isin(flat, ["G", "H"])
         goes_on, entered = playing[table.sources], flat[table.targets]
         aimed = np.where(playing[table.states], _aimed(tiles, moves, table), "over")
         holes = sum((_neighbours(tiles, move) == "H").astype(float) for move in moves.values())
@@ -72,8 +75,16 @@ def _frozen_lake(base: Any) -> About:
             "holes near": np.where(playing, np.ravel(holes), 0.0)[table.states],
         }
 
+    def reward(table: Outcomes) -> dict[str, float]:
+        goes_on, entered = playing[table.sources], flat[table.targets]
+        ice = ~np.isin(entered, ["G", "H"])
+        what = {"goal": entered == "G", "hole": entered == "H", "ice": ice}
+        # A kind of tile has one reward, wherever it lies.
+        paid = {name: table.rewards[goes_on & there] for name, there in what.items()}
+        return {name: float(each[0]) for name, each in paid.items() if len(each)}
+
     texts = tuple(TILES.get(tile, "") for tile in tiles.flat)
-    return About(features, _cells(tiles.shape), tuple(moves), texts)
+    return About(features, reward, _cells(tiles.shape), tuple(moves), texts)
 
 
 def _cliff_walking(base: Any) -> About:
@@ -96,7 +107,8 @@ def _cliff_walking(base: Any) -> About:
 
     texts = ["" if tile == "ground" else str(tile) for tile in tiles.flat]
     texts[-tiles.shape[1]] = "start"
-    return About(features, _cells(tiles.shape), tuple(moves), tuple(texts))
+    parts = {"step": -1.0, "fall": -99.0}
+    return About(features, lambda _: parts, _cells(tiles.shape), tuple(moves), tuple(texts))
 
 
 def _taxi(base: Any) -> About:
@@ -140,7 +152,9 @@ def _taxi(base: Any) -> About:
     texts = [""] * 25
     for cell, colour in zip(landmarks, LANDMARKS, strict=True):
         texts[cell] = colour
-    return About(features, names, moves, tuple(texts), np.array(walls, dtype=float).reshape(-1, 4))
+    parts = {"step": -1.0, "delivery": 21.0, "illegal pickup": -9.0, "illegal dropoff": -9.0}
+    between = np.array(walls, dtype=float).reshape(-1, 4)
+    return About(features, lambda _: parts, names, moves, tuple(texts), between)
 
 
 def _cells(shape: tuple[int, ...]) -> list[str]:

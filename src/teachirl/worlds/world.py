@@ -22,6 +22,8 @@ class World:
     weights : array [k], the reward is ⟨weights, φ⟩; None if the world has no reward of its own
     prices : array [k], what it costs to give a learner each feature; None where nobody says
     map : Map, where the states lie; None if the world cannot be drawn
+    reward_feature : str, the name of the feature that is the reward itself, which no sensor shows;
+        None if there is no such feature
 
     Examples
     --------
@@ -35,6 +37,7 @@ class World:
     weights: Floats | None = None
     prices: Floats | None = None
     map: Map | None = None
+    reward_feature: str | None = None
 
     def __post_init__(self) -> None:
         k = self.mdp.n_features

@@ -12,6 +12,7 @@ from ...errors import FileFormatError
 from ...guarantees.bounds import check_sizes
 from ...mdp.model import MDP
 from ...views.worldview import Worldview
+from ...worlds import World
 from .files import MAX_FEATURES, Folder, read_npy
 from .places import Place, meant, refuse_all, shown
 from .schema import Learner, Teach
@@ -134,11 +135,11 @@ class Teachables:
 
 
 def build_teachables(
-    teach: Teach, place: Place, features: Features, seen: list[str], prices: Floats | None
+    teach: Teach, place: Place, features: Features, seen: list[str], world: World
 ) -> Teachables:
     """What could be taught; `seen` are the names of what the learner sees as it is."""
     rows, costs, names, where = [], [], [], []
-    prices = np.ones(features.count) if prices is None else prices
+    prices = np.ones(features.count) if world.prices is None else world.prices
     features.check_size(len(teach.feature), place / "feature")
     for number, each in enumerate(teach.feature):
         here = place / "feature" / number
@@ -161,7 +162,7 @@ def build_teachables(
         where.append(here / "name")
     _check_distinct(names, where)
     if teach.features == "all":
-        taken = {*seen, *names}
+        taken = {*seen, *names, world.reward_feature}
         others = [name for name in features.numbers if name not in taken]
         costs += [float(prices[features.numbers[name]]) for name in others]
         names += others

@@ -114,7 +114,7 @@ def _type(annotation: Any) -> str:
     if origin is list:
         return f"list of {_type(inner[0])}s"
     if origin is dict:
-        return "table of numbers"
+        return "table of numbers" if _type(inner[1]) == "number" else "table"
     if annotation is NamedCall:
         return "text or table"
     return "table"

@@ -5,6 +5,7 @@ What stands here is what `docs/problem_file.md` documents.
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, model_validator
@@ -18,10 +19,29 @@ Text = Annotated[str, Field(min_length=1, max_length=1000)]
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 
 
+def _argument(value: object) -> object:
+    for each in value if isinstance(value, list) else [value]:
+        if not isinstance(each, (bool, int, float, str)) or (
+            isinstance(each, float) and not math.isfinite(each)
+        ):
+            raise ValueError(
+                "expected a text, a finite number, true or false, or a list of these, got "
+                f"{shown(each)}"
+            )
+    return value
+
+
+Argument = Annotated[Any, PlainValidator(_argument)]
+
+
 class GymnasiumWorld(Strict):
     """An environment of Gymnasium that exposes its transition table."""
 
     gymnasium: Text = Field(description="its id, such as Taxi-v4; needs the extra `gym`")
+    arguments: dict[str, Argument] = Field(
+        default={},
+        description="what to make it with, such as `{ is_slippery = false }`; none by default",
+    )
     discount: Discount = Field(description="between 0 and 1")
 
 
@@ -75,7 +95,7 @@ def _world(value: object) -> Any:
 
 class Reward(Strict):
     """Exactly one of `weights`, `trajectories` and `rewards`. Worlds with rewards of their own
-    (driving, obstacles) need no such table."""
+    (driving, obstacles, those of Gymnasium) need no such table."""
 
     weights: Weights | None = Field(
         default=None,
@@ -156,7 +176,7 @@ class Teach(Strict):
     features: Literal["listed", "all"] = Field(
         default="listed",
         description='"all" for every true feature that `learner.sees` does not name, beside those '
-        "listed",
+        "listed; Gymnasium's `reward` is left out",
     )
     feature: list[Teachable] = Field(default=[], description="those that are listed")
     required: list[Text] = Field(default=[], description="names of features that must be taught")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import warnings
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,14 +30,13 @@ def build_world(world: object, place: Place, folder: Folder, seed: int) -> World
     if isinstance(world, NamedCall):
         return _built_in(world, place, seed)
     if isinstance(world, GymnasiumWorld):
+        if "render_mode" in world.arguments:
+            (place / "arguments" / "render_mode").refuse("nothing is rendered; leave it out")
         with (place / "gymnasium").locating():
             # Of an id with a colon, gymnasium imports the part before it, whatever that does.
             if not re.fullmatch(r"[\w./-]+-v[0-9]+", world.gymnasium, re.ASCII):
                 raise FileFormatError(f"expected an id like Taxi-v4, got {shown(world.gymnasium)}")
-            with warnings.catch_warnings():
-                # An old version either works, or there is an error that says the same.
-                warnings.simplefilter("ignore", DeprecationWarning)
-                return gymnasium_world(world.gymnasium, world.discount)
+            return gymnasium_world(world.gymnasium, world.discount, arguments=world.arguments)
     if isinstance(world, SavedWorld):
         with (place / "file").locating():
             path = folder.file(world.file)
