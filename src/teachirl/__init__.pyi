@@ -28,6 +28,7 @@ from .mdp.policy import Policy
 from .mdp.soft_planning import SoftPlan, soft_policy
 from .selection.best_subset import Subset, SubsetStatus, best_subset
 from .selection.greedy import GreedyPlan, greedy_plan
+from .teaching.goals import Goals, Limit
 from .teaching.lesson import Lesson
 from .teaching.lesson_record import LessonStatus, Round
 from .teaching.task import Task
@@ -47,12 +48,14 @@ __all__ = [
     "Diameter",
     "Dynamics",
     "FileFormatError",
+    "Goals",
     "GreedyPlan",
     "InferStatus",
     "InferredWeights",
     "InvalidInputError",
     "Lesson",
     "LessonStatus",
+    "Limit",
     "Look",
     "LooksOptimal",
     "MissingExtraError",

@@ -27,9 +27,11 @@ from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ..guarantees.worst_case import worst_case
 from ..mdp.model import MDP
+from ..mdp.occupancy import expectation_error, feature_expectations
 from ..mdp.performance import performance_at_least
 from ..mdp.planning import Plan, optimal_policy, worst_policy
-from ..mdp.policy import Policy
+from ..mdp.policy import Policy, check_policy
+from ..precision import down, up
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview, check_worldview
 from .matching import Matching
@@ -51,6 +53,7 @@ class Task:
     required, forbidden : sequences of int or str, features that must be taught, or must not
     indistinct : Indistinct, what no policy can change, `indistinct_directions(mdp)` unless given;
         with less of it, what is proved holds as well, and is looser at most
+    baseline : Policy whose relative performance is 0; by default a worst one
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Task:
         required: Iterable[int | str] = (),
         forbidden: Iterable[int | str] = (),
         indistinct: Indistinct | None = None,
+        baseline: Policy | None = None,
     ) -> None:
         check_worldview(worldview, mdp)
         self.mdp, self.worldview, self._indistinct = mdp, worldview, indistinct
@@ -105,6 +109,9 @@ class Task:
         if demonstration is None:
             demonstration = self.best.policy
         self.demonstration: Demonstration = as_demonstration(mdp, demonstration)
+        self.baseline = baseline
+        if baseline is not None:
+            self._check_baseline(baseline)
 
     def __repr__(self) -> str:
         rows = self.worldview.n_rows
@@ -128,8 +135,17 @@ class Task:
         """Indistinct, the directions along which all policies look the same."""
         return indistinct_directions(self.mdp) if self._indistinct is None else self._indistinct
 
+    @cached_property
+    def zero(self) -> float:
+        """The reward that is a relative performance of 0: min R, or that of the baseline."""
+        if self.baseline is None:
+            return self.worst.value
+        return float(self.weights @ feature_expectations(self.mdp, self.baseline))
+
     def relative(self, reward: float) -> float:
         """(reward − min R)/(max R − min R), clipped to [0, 1]; 1 where all policies are equal.
+
+        With a baseline, its reward takes the place of min R, and less than it is negative.
 
         Parameters
         ----------
@@ -137,8 +153,10 @@ class Task:
 
         Returns
         -------
-        float in [0, 1]
+        float in [0, 1], or below 0 with a baseline
         """
+        if self.baseline is not None:
+            return min((reward - self.zero) / (self.best.value - self.zero), 1.0)
         width = self.best.value - self.worst.value
         doubt = self.best.upper - self.best.lower + self.worst.upper - self.worst.lower
         if width <= doubt:
@@ -154,10 +172,16 @@ class Task:
 
         Returns
         -------
-        float in [0, 1]
+        float in [0, 1], or below 0 with a baseline
         """
         if self.mdp.n_pairs == self.mdp.n_states:  # there is one policy
             return 1.0
+        if self.baseline is not None:
+            above = down(reward - self._zero_at_most)
+            # The larger the range, the nearer to 0 the share.
+            most = self.best.upper if above > 0.0 else self.best.lower
+            width = most - self._zero_at_most
+            return min(down(above / (up(width) if above > 0.0 else down(width))), 1.0)
         return performance_at_least(self.mdp, self.weights, reward, self.best, self.worst)
 
     def worst_case(
@@ -213,13 +237,14 @@ class Task:
 
         Returns
         -------
-        float in [0, 1]; 0 if nobody matches, as nothing is known of who comes near
+        float, as `relative`; the least there is if nobody matches, as nothing is known of who comes
+        near
         """
         found = self.worst_case(view, demonstration, matching, max_seconds=max_seconds)
         return self.guaranteed_by(found)
 
     def guaranteed_by(self, found: WorstCaseBounds) -> float:
-        """The relative performance that a worst case guarantees; 0 if nobody matches.
+        """The relative performance that a worst case guarantees; the least if nobody matches.
 
         Parameters
         ----------
@@ -227,11 +252,11 @@ class Task:
 
         Returns
         -------
-        float in [0, 1]
+        float, as `relative`
         """
-        if found.status is WorstCaseStatus.INFEASIBLE:
-            return 0.0
-        return self.relative_at_least(found.lower)
+        if found.status is not WorstCaseStatus.INFEASIBLE:
+            return self.relative_at_least(found.lower)
+        return 0.0 if self.baseline is None else self.relative_at_least(self.worst.lower)
 
     def index(self, feature: int | str) -> int:
         """The number of a teachable feature.
@@ -245,6 +270,18 @@ class Task:
         int
         """
         return self._indices("feature", [feature])[0]
+
+    @cached_property
+    def _zero_at_most(self) -> float:
+        return up(self.zero + expectation_error(self.mdp, self.weights))
+
+    def _check_baseline(self, baseline: Policy) -> None:
+        check_policy(self.mdp, baseline)
+        require(
+            self._zero_at_most < self.best.lower,
+            f"the baseline must earn less than the best policy: it earns {self.zero:.6g}, the best "
+            f"{self.best.value:.6g}",
+        )
 
     def _checked_costs(self, costs: ArrayLike | None) -> Floats:
         n = len(self.teachable)

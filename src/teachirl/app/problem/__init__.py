@@ -2,11 +2,13 @@
 
 from .example import example_text
 from .features import Teachables
+from .goals import Baseline
 from .problem import Problem, Show, read_problem
 from .reference import reference
 from .rewards import RewardSource
 
 __all__ = [
+    "Baseline",
     "Problem",
     "RewardSource",
     "Show",

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...arrays import Floats, frozen
-from ...demonstrations.demonstration import Demonstration
+from ...demonstrations.demonstration import Demonstration, as_demonstration
 from ...demonstrations.inferred_weights import InferredWeights, infer_weights
 from ...errors import require
 from ...guarantees.bounds import check_units
@@ -20,6 +20,7 @@ from ...learners import Learner as LearnerProtocol
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
 from ...teachers import Teacher
+from ...teaching.goals import Goals, TaskGoals
 from ...teaching.matching import Matching
 from ...teaching.task import Task
 from ...views.potential_shaping import Indistinct
@@ -30,6 +31,7 @@ from ...worlds import World
 from .episodes import read_episodes, read_policy
 from .features import Features, Teachables, build_teachables, build_view
 from .files import MAX_FEATURES, Folder
+from .goals import Baseline, build_baseline, build_goals
 from .named import NAMED, NamedCall
 from .places import Place
 from .reading import parse, read_text
@@ -71,8 +73,9 @@ class Problem:
     show : Show, what is demonstrated
     shown : Policy or Demonstration, if a file gives it
     teacher, learner : Teacher and Learner, who teaches, and who is simulated
-    budget, max_cost, until, mismatch : int and floats, as in `teach`; None where the file says
-        nothing
+    budget, max_cost, mismatch : int and floats, as in `teach`; None where the file says nothing
+    asked : Goals, what must be guaranteed
+    baseline : Baseline, whose relative performance is 0
 
     Examples
     --------
@@ -102,7 +105,8 @@ class Problem:
     learner: LearnerProtocol | Informed
     budget: int | None
     max_cost: float | None
-    until: float | None
+    asked: Goals
+    baseline: Baseline
     mismatch: float | None
 
     def __repr__(self) -> str:
@@ -157,6 +161,22 @@ class Problem:
         )
 
     @property
+    def until(self) -> float | None:
+        """The relative performance to be guaranteed; None if none was asked for."""
+        return self.asked.guarantee
+
+    @cached_property
+    def expert(self) -> Demonstration:
+        """Whose reward is the measure of a loss: what the file gives, or an optimal policy."""
+        shown = self.task.best.policy if self.shown is None else self.shown
+        return as_demonstration(self.mdp, shown)
+
+    @cached_property
+    def goals(self) -> TaskGoals:
+        """What must be guaranteed, in amounts."""
+        return self.asked.of(self.task, self.expert)
+
+    @property
     def matching(self) -> Matching:
         """How closely learners are taken to match, as the file says."""
         return Matching(self.mismatch)
@@ -201,6 +221,7 @@ class Problem:
                 required=taught.required,
                 forbidden=taught.forbidden,
                 indistinct=self._indistinct,
+                baseline=self.baseline.policy,
             )
 
 
@@ -278,7 +299,8 @@ def read_problem(path: str | Path, *, allow_outside: bool = False) -> Problem:
         learner=learner,
         budget=plan.budget,
         max_cost=plan.max_cost,
-        until=plan.guarantee,
+        asked=build_goals(plan, place / "plan", features),
+        baseline=build_baseline(plan.baseline, place / "plan" / "baseline", folder, world.mdp),
         mismatch=plan.mismatch,
     )
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from ...errors import FileFormatError
 from .named import NAMED, parameters_model
 from .places import Place, meant, refuse_all, shortened, shown
-from .schema import KINDS, Plan, ProblemFile
+from .schema import KINDS, FeatureLimit, Plan, ProblemFile
 
 MAX_BYTES = 1 << 20
 # tomllib takes quadratic time for keys of many parts.
@@ -120,14 +120,15 @@ def _keys(value: Any, parts: Iterable[str | int]) -> list[str]:
     model: type[BaseModel] = ProblemFile
     for part in parts:
         value = value[part]
-        if isinstance(part, str):
+        # Below limits are names of features, and no tables below those.
+        if isinstance(part, str) and model is not FeatureLimit:
             model = _model(model, part, value)
     return list(model.model_fields)
 
 
 def _model(outer: type[BaseModel], key: str, value: Any) -> type[BaseModel]:
     """The model of the table `value`, which is that of a key in another."""
-    if key == "world" or outer is Plan:
+    if key == "world" or (outer is Plan and key in NAMED):
         for kind, model in KINDS.items():
             if kind in value:
                 return model

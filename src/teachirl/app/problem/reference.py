@@ -35,6 +35,8 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`[[teach.feature]]`", schema.Teachable),
     ("`[demonstration]`", schema.Demonstration),
     ("`[plan]`", schema.Plan),
+    ("`[plan.baseline]`", schema.Baseline),
+    ("`[plan.limits]`, for each feature", schema.FeatureLimit),
 )
 WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 
@@ -85,7 +87,7 @@ def _parameters(function: Callable[..., Any]) -> str:
 
 
 def _default(value: Any) -> str:
-    if value is None or value is PydanticUndefined or value in ("", [], ()):
+    if value is None or value is PydanticUndefined or value in ("", [], (), {}):
         return ""
     if isinstance(value, NamedCall):
         return f'`"{value.name}"`'
@@ -115,8 +117,10 @@ def _type(annotation: Any) -> str:
         return f"list of {_type(inner[0])}s"
     if origin is dict:
         return "table of numbers" if _type(inner[1]) == "number" else "table"
-    if annotation is NamedCall:
+    if annotation in (NamedCall, schema.Baseline):
         return "text or table"
+    if annotation is schema.Loss:
+        return "number or text"
     return "table"
 
 

@@ -6,9 +6,10 @@ What stands here is what `docs/problem_file.md` documents.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+import re
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import Field, PlainValidator, TypeAdapter, model_validator
 
 from .named import NamedCall, Strict, named_call
 from .places import listed, meant, shown
@@ -224,8 +225,83 @@ def _learner(value: object) -> NamedCall:
     return named_call("learner", value)
 
 
+class FeatureLimit(Strict):
+    """How much of a feature there may be, discounted, whatever the learner does that looks right.
+    A number alone is `at_most`."""
+
+    at_most: float | None = Field(default=None, description="no more than this")
+    at_least: float | None = Field(default=None, description="no less than this")
+
+    @model_validator(mode="after")
+    def _something(self) -> FeatureLimit:
+        if self.at_most is None and self.at_least is None:
+            raise ValueError("expected one of the keys at_most, at_least, got none")
+        return self
+
+
+def _limits(value: object) -> dict[str, FeatureLimit]:
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a table of features and their limits, got {shown(value)}")
+    tables = {
+        name: each if isinstance(each, dict) else {"at_most": each} for name, each in value.items()
+    }
+    return TypeAdapter(dict[str, FeatureLimit]).validate_python(tables)
+
+
+class Loss(Strict):
+    """A loss of reward: an amount, or a share of the expert's."""
+
+    amount: float | None = None
+    share: float | None = None
+
+
+def _loss(value: Any) -> Loss:
+    """A number, or a text such as "10 %"."""
+    wanted = 'expected a reward from 0 on, or a share of the expert\'s such as "10 %"'
+    if isinstance(value, str):
+        number = value.removesuffix("%").strip()
+        if value.endswith("%") and re.fullmatch(r"\d{1,9}(\.\d{1,9})?", number, re.ASCII):
+            return Loss(share=float(number) / 100.0)
+    elif type(value) in (int, float) and 0.0 <= value < 1e300:
+        return Loss(amount=float(value))
+    raise ValueError(f"{wanted}, got {shown(value)}")
+
+
+BaselineWord = Literal["worst", "uniform", "nothing"]
+
+
+class Baseline(Strict):
+    """The policy whose relative performance is 0: at most one of these. A word is `of`."""
+
+    of: BaselineWord | None = Field(
+        default=None,
+        description='"worst" (the default) for the worst policy there is, "uniform" for one that '
+        'acts at random, "nothing" for one that waits, if there is an action for that',
+    )
+    action: Text | None = Field(
+        default=None, description="the policy that always takes the action of this name"
+    )
+    policy: Text | None = Field(
+        default=None, description="a table of a policy, as `demonstration.policy`"
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> Baseline:
+        _exactly_one(self, "of", "action", "policy")
+        return self
+
+
+def _baseline(value: object) -> Baseline:
+    words = get_args(BaselineWord)
+    if isinstance(value, str) and value not in words:
+        wanted = f"expected {', '.join(words)}, or a table with one of the keys action, policy"
+        raise ValueError(f"{wanted}, got {shown(value)}{meant(value, words, also=False)}")
+    return Baseline.model_validate({"of": value} if isinstance(value, str) else value)
+
+
 class Plan(Strict):
-    """How to teach, and when to stop."""
+    """How to teach, and when to stop: once all goals (`guarantee`, `max_loss`, `at_least`,
+    `limits`) are guaranteed that are given."""
 
     teacher: Annotated[NamedCall, PlainValidator(_teacher)] = Field(
         default=NamedCall(name="GapGreedy", parameters={}),
@@ -246,6 +322,22 @@ class Plan(Strict):
         ge=0.0,
         le=1.0,
         description="stop once this relative performance is guaranteed",
+    )
+    max_loss: Annotated[Loss | None, PlainValidator(_loss)] = Field(
+        default=None,
+        description="how much less than the expert a learner may be guaranteed: a reward, or a "
+        'share of the expert\'s, such as "10 %"',
+    )
+    at_least: float | None = Field(default=None, description="the reward that must be guaranteed")
+    baseline: Annotated[Baseline | None, PlainValidator(_baseline)] = Field(
+        default=None,
+        description='whose relative performance is 0: "worst" (the default), "uniform", '
+        '"nothing", or a table, see below',
+    )
+    limits: Annotated[dict[str, FeatureLimit], PlainValidator(_limits)] = Field(
+        default={},
+        description="how much there may be of single features, discounted: at most a number, or a "
+        "table, see below",
     )
     mismatch: float | None = Field(
         default=None,
@@ -285,10 +377,13 @@ def _exactly_one(table: Strict, *keys: str) -> None:
 
 __all__ = [
     "KINDS",
+    "Baseline",
     "Combination",
     "Demonstration",
+    "FeatureLimit",
     "GymnasiumWorld",
     "Learner",
+    "Loss",
     "Plan",
     "ProblemFile",
     "Reward",

@@ -1,0 +1,368 @@
+"""What must be guaranteed: of the reward, and of single features.
+
+A share of the way from the worst policy to the best says little where the worst is very bad: a loss
+of half the reward can be 3 % of it. So a goal can also be an amount: of reward, of reward lost
+against the expert, or of a feature. What is guaranteed of a feature is the most, or the least, that
+a policy has of it which looks right to the learner: `best_case` and `worst_case` with the feature
+as weights.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..arrays import Floats
+from ..demonstrations.demonstration import Demonstration
+from ..errors import require
+from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
+from ..guarantees.worst_case import best_case, worst_case
+from ..mdp.occupancy import expectation_error
+from ..mdp.planning import Plan, optimal_policy, worst_policy
+from ..precision import ROUNDED, ROUNDED_UP, up
+from ..selection.greedy import is_number
+from ..views.worldview import Worldview
+from .matching import Matching
+from .task import Task
+
+# How close bounds on a feature's amount are asked to be, as a share of its range: so that a limit
+# of 0 is met by who can be seen to have none.
+CLOSE = 1e-9
+
+
+class GoalKind(enum.StrEnum):
+    """What a goal is about, as a problem file calls it."""
+
+    GUARANTEE = "guarantee"
+    MAX_LOSS = "max_loss"
+    AT_LEAST = "at_least"
+    LIMIT = "limit"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How much of a feature there may be, discounted, for every learner who matches.
+
+    Parameters
+    ----------
+    feature : int or str, which of the true features
+    at_most, at_least : float, or None if it does not matter
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> ti.Limit("collision", at_most=0.1)
+    Limit(feature='collision', at_most=0.1, at_least=None)
+    """
+
+    feature: int | str
+    at_most: float | None = None
+    at_least: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [each for each in (self.at_most, self.at_least) if each is not None]
+        require(bool(given), f"a limit of {self.feature!r} must say at_most or at_least")
+        finite = all(is_number(each) and math.isfinite(each) for each in given)
+        require(finite, f"a limit of {self.feature!r} must be a finite number, got {given}")
+
+
+@dataclass(frozen=True)
+class Goals:
+    """What must be guaranteed of every learner who matches; by default nothing.
+
+    Parameters
+    ----------
+    guarantee : float, a relative performance from 0 to 1
+    max_loss : float, the expert may earn at most this much more
+    max_loss_share : float, the same as a share of the expert's reward, or of its size if that is
+        negative
+    at_least : float, a reward
+    limits : tuple of Limit, of single features
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> goals = ti.Goals(max_loss=1.0, limits=(ti.Limit("cell 1", at_most=0.5),))
+    >>> mdp = ti.worlds.chain(5)
+    >>> view = ti.Worldview.select(mdp, ["cell 3"])
+    >>> task = ti.Task(mdp, [0, 0, 0, 0, 1], view, np.eye(5))
+    >>> asked = goals.of(task)
+    >>> promise = asked.promise(view, task.demonstration)
+    >>> [(goal.kind.value, goal.name, round(goal.missing(promise), 2)) for goal in asked.goals]
+    [('max_loss', '', 3.11), ('limit', 'cell 1', 3.81)]
+    """
+
+    guarantee: float | None = None
+    max_loss: float | None = None
+    max_loss_share: float | None = None
+    at_least: float | None = None
+    limits: tuple[Limit, ...] = ()
+
+    def __post_init__(self) -> None:
+        given = self.guarantee
+        require(
+            given is None or (is_number(given) and 0.0 <= given <= 1.0),
+            f"guarantee must be a relative performance from 0 to 1, got {given!r}",
+        )
+        for name in ("max_loss", "max_loss_share", "at_least"):
+            value = getattr(self, name)
+            least = -math.inf if name == "at_least" else 0.0
+            require(
+                value is None or (is_number(value) and math.isfinite(value) and value >= least),
+                f"{name} must be a finite number{' from 0 on' if least == 0.0 else ''}, "
+                f"got {value!r}",
+            )
+
+    def __bool__(self) -> bool:
+        return self != Goals()
+
+    def of(self, task: Task, expert: Demonstration | None = None) -> TaskGoals:
+        """These goals in a task.
+
+        Parameters
+        ----------
+        task : Task
+        expert : Demonstration, against whom a loss counts; by default what the task shows
+
+        Returns
+        -------
+        TaskGoals
+        """
+        return TaskGoals(self, task, task.demonstration if expert is None else expert)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is guaranteed of every learner who matches.
+
+    Attributes
+    ----------
+    reward : float, each earns at least this
+    performance : float, the same as a relative performance
+    amounts : tuple of float, what each of the goals is about: the relative performance, the reward
+        lost or earned, or the amount of the feature, each on the safe side
+    """
+
+    reward: float
+    performance: float
+    amounts: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One goal in a task: an amount that must be guaranteed.
+
+    Attributes
+    ----------
+    kind : GoalKind
+    wanted : float, the amount
+    most : bool, whether there may be no more of it; else there may be no less
+    name : str, of the feature; empty if it is about the reward
+    feature : int, its index; None if it is about the reward
+    scale : float, how much of it there can be: between the worst and the best policy
+    number : int, its place among the goals
+    """
+
+    kind: GoalKind
+    wanted: float
+    most: bool
+    name: str = ""
+    feature: int | None = None
+    scale: float = 1.0
+    number: int = 0
+
+    def missing(self, promise: Promise) -> float:
+        """How much is missing to what is wanted; 0 if it is guaranteed, up to rounding.
+
+        Parameters
+        ----------
+        promise : Promise
+
+        Returns
+        -------
+        float from 0 on
+        """
+        amount = promise.amounts[self.number]
+        missing = amount - self.wanted if self.most else self.wanted - amount
+        return missing if missing > ROUNDED * self.scale else 0.0
+
+
+class TaskGoals:
+    """Goals in a task: what is promised of them, which are met, and how far the others are.
+
+    Parameters
+    ----------
+    asked : Goals
+    task : Task
+    expert : Demonstration, against whom a loss counts
+
+    Attributes
+    ----------
+    goals : tuple of Goal
+    expert_reward : float, the expert earns at most this
+    """
+
+    def __init__(self, asked: Goals, task: Task, expert: Demonstration) -> None:
+        self.asked, self.task, self.expert = asked, task, expert
+        self._extremes: dict[int, tuple[Plan, Plan]] = {}
+        made = enumerate(self._made())
+        self.goals = tuple(replace(goal, number=number) for number, goal in made)
+
+    def __bool__(self) -> bool:
+        return bool(self.goals)
+
+    def __iter__(self) -> Iterator[Goal]:
+        return iter(self.goals)
+
+    @cached_property
+    def expert_reward(self) -> float:
+        """What the expert earns at most."""
+        task, shown = self.task, self.expert
+        doubt = float(np.linalg.norm(task.weights)) * shown.error * ROUNDED_UP
+        doubt += expectation_error(task.mdp, task.weights)
+        return min(up(float(task.weights @ shown.expectations) + doubt), task.best.upper)
+
+    def promise(
+        self,
+        view: Worldview,
+        shown: Demonstration,
+        matching: Matching | None = None,
+        *,
+        known: WorstCaseBounds | None = None,
+        max_seconds: float = math.inf,
+    ) -> Promise:
+        """What is guaranteed of every learner who matches.
+
+        Parameters
+        ----------
+        view : Worldview, what they see
+        shown : Demonstration that they are shown
+        matching : Matching, how closely they match; by default exactly
+        known : WorstCaseBounds of the reward, if they are known already
+        max_seconds : float, how long to search for each bound
+
+        Returns
+        -------
+        Promise
+        """
+        task, matching = self.task, matching or Matching()
+        if known is None:
+            known = task.worst_case(view, shown, matching, max_seconds=max_seconds)
+        reward = task.worst.lower
+        if known.status is not WorstCaseStatus.INFEASIBLE:
+            reward = max(reward, known.lower)
+        performance = task.guaranteed_by(known)
+        amounts = []
+        for goal in self.goals:
+            if goal.kind is GoalKind.GUARANTEE:
+                amounts.append(performance)
+            elif goal.kind is GoalKind.MAX_LOSS:
+                amounts.append(max(up(self.expert_reward - reward), 0.0))
+            elif goal.kind is GoalKind.AT_LEAST:
+                amounts.append(reward)
+            else:
+                amounts.append(self._amount(goal, view, shown, matching, max_seconds))
+        return Promise(float(reward), performance, tuple(map(float, amounts)))
+
+    def unmet(self, promise: Promise) -> tuple[Goal, ...]:
+        """The goals that a promise does not meet.
+
+        Parameters
+        ----------
+        promise : Promise
+
+        Returns
+        -------
+        tuple of Goal
+        """
+        return tuple(goal for goal in self.goals if goal.missing(promise) > 0.0)
+
+    def shortfall(self, promise: Promise) -> float:
+        """How far the goal that is furthest is from being met, as a share of its scale.
+
+        Parameters
+        ----------
+        promise : Promise
+
+        Returns
+        -------
+        float from 0 on
+        """
+        return max((goal.missing(promise) / goal.scale for goal in self.goals), default=0.0)
+
+    def _made(self) -> Iterator[Goal]:
+        asked, task = self.asked, self.task
+        if asked.guarantee is not None:
+            yield Goal(GoalKind.GUARANTEE, asked.guarantee, False)
+        width = max(task.best.value - task.worst.value, 0.0) or 1.0
+        if asked.max_loss is not None:
+            yield Goal(GoalKind.MAX_LOSS, asked.max_loss, True, "", None, width)
+        if asked.max_loss_share is not None:
+            earned = float(task.weights @ self.expert.expectations)
+            yield Goal(GoalKind.MAX_LOSS, asked.max_loss_share * abs(earned), True, "", None, width)
+        if asked.at_least is not None:
+            yield Goal(GoalKind.AT_LEAST, asked.at_least, False, "", None, width)
+        for limit in asked.limits:
+            feature = _index(task, limit.feature)
+            name = task.mdp.feature_name(feature)
+            most, least = self._range(feature)
+            scale = most.upper - least.lower or 1.0
+            if limit.at_most is not None:
+                yield Goal(GoalKind.LIMIT, limit.at_most, True, name, feature, scale)
+            if limit.at_least is not None:
+                yield Goal(GoalKind.LIMIT, limit.at_least, False, name, feature, scale)
+
+    def _range(self, feature: int) -> tuple[Plan, Plan]:
+        """The policies with the most, and with the least, of a feature."""
+        if feature not in self._extremes:
+            weights, mdp = _alone(self.task, feature), self.task.mdp
+            self._extremes[feature] = optimal_policy(mdp, weights), worst_policy(mdp, weights)
+        return self._extremes[feature]
+
+    def _amount(
+        self,
+        goal: Goal,
+        view: Worldview,
+        shown: Demonstration,
+        matching: Matching,
+        max_seconds: float,
+    ) -> float:
+        """The most, or the least, of a feature that a policy has which looks right."""
+        assert goal.feature is not None
+        search, (most, least) = best_case if goal.most else worst_case, self._range(goal.feature)
+        found = search(
+            self.task.mdp,
+            view,
+            _alone(self.task, goal.feature),
+            shown,
+            matching.within(view, shown),
+            tolerance=CLOSE,
+            max_seconds=max_seconds,
+        )
+        nobody = found.status is WorstCaseStatus.INFEASIBLE
+        if goal.most:
+            return most.upper if nobody else min(found.upper, most.upper)
+        return least.lower if nobody else max(found.lower, least.lower)
+
+
+def _alone(task: Task, feature: int) -> Floats:
+    weights: Floats = np.zeros(task.mdp.n_features)
+    weights[feature] = 1.0
+    return weights
+
+
+def _index(task: Task, feature: int | str) -> int:
+    names = [task.mdp.feature_name(i) for i in range(task.mdp.n_features)]
+    if isinstance(feature, str):
+        require(feature in names, f"limits: there is no feature {feature!r}")
+        return names.index(feature)
+    require(0 <= feature < len(names), f"limits must lie in 0 … {len(names) - 1}, got {feature}")
+    return int(feature)
+
+
+__all__ = ["Goal", "GoalKind", "Goals", "Limit", "Promise", "TaskGoals"]

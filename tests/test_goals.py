@@ -1,0 +1,156 @@
+"""Goals: amounts of reward, of loss and of single features, and what counts as 0."""
+
+import numpy as np
+import pytest
+
+import teachirl as ti
+from exact_lp import expectations, worst_case
+from problem_files import TOML, copied, message_of
+from teachirl.app.problem import read_problem
+from teachirl.teaching.goals import Promise
+
+WEIGHTS = np.array([-1.0, 0.0, 0.0, 0.0, 2.0])
+
+
+@pytest.fixture(scope="module")
+def chain():
+    mdp = ti.worlds.chain(5)
+    return ti.Task(mdp, WEIGHTS, ti.Worldview.select(mdp, ["cell 3"]), np.eye(5))
+
+
+def test_amounts_are_those_of_the_worst_case_of_each(chain):
+    limits = (ti.Limit("cell 1", at_most=0.5), ti.Limit(4, at_least=1.0))
+    goals = ti.Goals(guarantee=0.5, max_loss=1.0, max_loss_share=0.5, at_least=2.0, limits=limits)
+    asked = goals.of(chain)
+    view, shown = chain.worldview, chain.demonstration
+    promise = asked.promise(view, shown)
+    expert = float(WEIGHTS @ shown.expectations)
+    worst = ti.worst_case(chain.mdp, view, WEIGHTS, shown).lower
+    most = ti.best_case(chain.mdp, view, np.eye(5)[0], shown).upper
+    least = ti.worst_case(chain.mdp, view, np.eye(5)[4], shown).lower
+    wanted = (promise.performance, expert - worst, expert - worst, worst, most, least)
+    assert promise.amounts == pytest.approx(wanted, abs=1e-5)
+    assert [goal.wanted for goal in asked] == pytest.approx([0.5, 1, expert / 2, 2, 0.5, 1])
+    missing = [goal.missing(promise) for goal in asked]
+    assert missing == pytest.approx(
+        [
+            0.5 - promise.performance,
+            expert - worst - 1,
+            expert / 2 - worst,
+            2 - worst,
+            most - 0.5,
+            1 - least,
+        ],
+        abs=1e-5,
+    )
+    assert asked.unmet(promise) == asked.goals
+
+
+def test_a_limit_is_that_of_exact_arithmetic(chain):
+    asked = ti.Goals(limits=(ti.Limit("cell 1", 0.5, 0.0), ti.Limit("cell 5", 9.0, 1.0))).of(chain)
+    view = ti.Worldview.select(chain.mdp, ["cell 2"])
+    amounts = asked.promise(view, chain.demonstration).amounts
+    mu = expectations(chain.mdp, chain.demonstration.policy)
+    for goal, amount in zip(asked, amounts, strict=True):
+        sign = -1 if goal.most else 1
+        truth = float(worst_case(chain.mdp, view, sign * np.eye(5)[goal.feature], mu))
+        assert truth - 1e-7 <= sign * amount <= truth + 1e-12
+
+
+def test_rounding_alone_breaks_no_goal(chain):
+    [goal] = ti.Goals(limits=(ti.Limit("cell 1", at_most=0.0),)).of(chain).goals
+    assert goal.scale > 1.0
+    assert goal.missing(Promise(0.0, 0.0, (1e-10,))) == 0.0
+    assert goal.missing(Promise(0.0, 0.0, (1e-6,))) == 1e-6
+
+
+def test_where_nobody_matches_nothing_is_promised(chain):
+    """Recorded episodes that no policy could have had."""
+    shown = ti.Demonstration(np.array([0.0, 0.0, 100.0, 0.0, 0.0]))
+    limits = (ti.Limit("cell 1", at_most=0.5), ti.Limit("cell 5", at_least=1.0))
+    promise = ti.Goals(at_least=0.0, limits=limits).of(chain).promise(chain.worldview, shown)
+    most = ti.optimal_policy(chain.mdp, np.eye(5)[0]).upper
+    least = ti.worst_policy(chain.mdp, np.eye(5)[4]).lower
+    assert promise.amounts == (chain.worst.lower, most, least)
+    assert promise.performance == 0.0
+
+
+@pytest.mark.parametrize(
+    ("mistake", "said"),
+    [
+        ({"guarantee": 1.5}, "guarantee must be a relative performance"),
+        ({"max_loss": -1.0}, "max_loss must be a finite number from 0 on"),
+        ({"at_least": np.nan}, "at_least must be a finite number"),
+    ],
+)
+def test_what_cannot_be_a_goal(mistake, said):
+    with pytest.raises(ti.InvalidInputError, match=said):
+        ti.Goals(**mistake)
+
+
+def test_a_limit_needs_a_number_and_a_feature(chain):
+    with pytest.raises(ti.InvalidInputError, match="at_most or at_least"):
+        ti.Limit("cell 1")
+    with pytest.raises(ti.InvalidInputError, match="there is no feature 'cell 9'"):
+        ti.Goals(limits=(ti.Limit("cell 9", 1.0),)).of(chain)
+
+
+def test_a_baseline_is_0_and_less_is_negative(chain):
+    uniform = ti.Policy.uniform(chain.mdp)
+    task = ti.Task(chain.mdp, WEIGHTS, chain.worldview, np.eye(5), baseline=uniform)
+    zero = float(WEIGHTS @ ti.feature_expectations(chain.mdp, uniform))
+    assert task.relative(zero) == 0.0
+    assert task.relative(task.best.value) == 1.0
+    low = task.relative(task.worst.value)
+    assert low == pytest.approx((task.worst.value - zero) / (task.best.value - zero))
+    for reward in (task.worst.lower, zero, (zero + task.best.value) / 2, task.best.upper):
+        assert (
+            task.relative(reward) - 1e-9 <= task.relative_at_least(reward) <= task.relative(reward)
+        )
+    with pytest.raises(ti.InvalidInputError, match="must earn less than the best policy"):
+        ti.Task(chain.mdp, WEIGHTS, chain.worldview, np.eye(5), baseline=chain.best.policy)
+
+
+@pytest.fixture
+def lake(tmp_path):
+    def written(plan, also=""):
+        path = copied(tmp_path) / "asked.toml"
+        tables = TOML["lake"].partition("[plan]")[0]
+        path.write_text(f"{tables}[plan]\n{plan}\n{also}")
+        return path
+
+    return written
+
+
+def test_a_file_asks_for_amounts(lake):
+    problem = read_problem(
+        lake(
+            'max_loss = "10 %"\nat_least = 1\nbaseline = "nothing"\n'
+            "limits = { cold = 0.5, home = { at_least = 0.1 } }"
+        )
+    )
+    limits = (ti.Limit(0, at_most=0.5), ti.Limit(2, at_least=0.1))
+    assert problem.asked == ti.Goals(max_loss_share=0.1, at_least=1.0, limits=limits)
+    assert (problem.baseline.kind, problem.baseline.name) == ("nothing", "wait")
+    waits = ti.feature_expectations(problem.mdp, problem.baseline.policy)
+    assert problem.task.zero == pytest.approx(float(problem.weights @ waits))
+    assert [goal.name for goal in problem.goals] == ["", "", "cold", "home"]
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ('max_loss = "ten"', "plan.max_loss: expected a reward from 0 on, or a share of the"),
+        ("max_loss = -1", "plan.max_loss: expected a reward from 0 on"),
+        ('baseline = "unifrom"', "plan.baseline: expected worst, uniform, nothing, or a table"),
+        ('baseline = { acton = "wait" }', "plan.baseline.acton: there is no such key; did you"),
+        ('baseline = { action = "wiat" }', "plan.baseline.action: there is no action 'wiat'; did"),
+        ('baseline = { policy = "none.csv" }', "plan.baseline.policy: cannot read 'none.csv'"),
+        ("limits = { clod = 1.0 }", "plan.limits.clod: there is no feature 'clod'; did you mean"),
+        ('limits = { cold = "few" }', "plan.limits.cold.at_most: expected a number, got 'few'"),
+        ("limits = { cold = {} }", "plan.limits.cold: expected one of the keys at_most, at_least"),
+        ("limits = { cold = { atmost = 1.0 } }", "plan.limits.cold.atmost: there is no such key"),
+    ],
+)
+def test_mistakes_in_goals(lake, plan, said):
+    assert said in message_of(lake(plan))
