@@ -227,10 +227,10 @@ def test_terminal_states():
     assert not terminal_states(mdp).any()
     paid = np.zeros((2, 2, 1))
     paid[0, 1] = 1.0
-    mdp = MDP.from_arrays(np.stack([stay, stay], axis=1), paid, discount=0.9)
+    mdp = MDP.from_arrays([sp.csr_array(stay)] * 2, paid, discount=0.9)
     assert terminal_states(mdp).tolist() == [False, True]
     stored_zeros = sp.csr_array((np.zeros(2), ([0, 1], [0, 0])), shape=(2, 1))
-    mdp = MDP.from_arrays(np.stack([stay, stay], axis=1), stored_zeros, discount=0.9)
+    mdp = MDP.from_arrays([sp.csr_array(stay)] * 2, stored_zeros, discount=0.9)
     assert terminal_states(mdp).all()
 
 

@@ -144,9 +144,11 @@ def test_a_polygon_with_no_inside():
     """All policies look the same, or differ along one line only."""
     transitions = np.zeros((2, 2, 2))
     transitions[:, 0, 0] = transitions[:, 1, 1] = 1.0
-    line = ti.MDP.from_arrays(transitions, np.array([[0.0, 0.0], [1.0, 2.0]]), discount=0.5)
+    line = ti.MDP.from_arrays(
+        transitions, np.array([[0.0, 0.0], [1.0, 2.0]]), discount=0.5, first="state"
+    )
     assert len(figure_6.polygon(line)) == 2
-    flat = ti.MDP.from_arrays(transitions, np.zeros((2, 2)), discount=0.5)
+    flat = ti.MDP.from_arrays(transitions, np.zeros((2, 2)), discount=0.5, first="state")
     assert len(figure_6.polygon(flat)) <= 1
 
 

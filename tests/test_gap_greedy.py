@@ -442,7 +442,9 @@ def test_a_race_with_any_sizes_of_mismatch_even_if_nobody_matches_before():
         rng = np.random.default_rng(seed)
         states, actions, k = rng.integers(2, 6), rng.integers(2, 4), rng.integers(1, 5)
         transitions = rng.dirichlet(np.full(states, 0.4), size=(states, actions))
-        mdp = ti.MDP.from_arrays(transitions, rng.normal(size=(states, k)), discount=0.8)
+        mdp = ti.MDP.from_arrays(
+            transitions, rng.normal(size=(states, k)), discount=0.8, first="state"
+        )
         w, view = rng.normal(size=k), ti.Worldview(rng.normal(size=(rng.integers(3), k)))
         features = rng.choice([0.1, 1.0, 5.0], (5, 1)) * rng.normal(size=(5, k))
         features[0] = 0.0

@@ -168,7 +168,7 @@ class TestSpread:
         """Two rooms, two actions in each, and episodes in the first room alone."""
         rows = np.repeat(np.eye(2)[:, None], 2, axis=1)
         features = np.eye(4).reshape(2, 2, 4)
-        mdp = ti.MDP.from_arrays(rows, features, discount=0.9)
+        mdp = ti.MDP.from_arrays(rows, features, discount=0.9, first="state")
         states, actions = [[0] * 10] * 40, [[0, 0, 1, 0, 0, 0, 1, 0, 0, 1]] * 40
         episodes = ti.Trajectories.from_arrays(mdp, states, actions, [False] * 40)
         found = infer_weights(mdp, episodes)

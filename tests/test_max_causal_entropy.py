@@ -451,10 +451,9 @@ class TestContract:
         rows = np.zeros((2, 2, 2))
         rows[0, 0, 0] = rows[0, 1, 1] = rows[1, :, 1] = 1.0
         features, start = [[1.0], [1.0]], [1.0, 0.0]
-        both = ti.MDP.from_arrays(rows, features, discount=0.9, start=start)
-        one = ti.MDP.from_arrays(
-            rows, features, discount=0.9, start=start, available=[[True, True], [True, False]]
-        )
+        rest = {"discount": 0.9, "start": start, "first": "state"}
+        both = ti.MDP.from_arrays(rows, features, **rest)
+        one = ti.MDP.from_arrays(rows, features, available=[[True, True], [True, False]], **rest)
         assert soft_policy(both, [0.0]).policy.matrix()[0] == pytest.approx([0.5, 0.5])
         # Staying keeps the choice: v = log(exp(0.9 v) + 1).
         v = soft_policy(one, [0.0]).values

@@ -24,7 +24,11 @@ FEATURES = np.array([[1.0, 0.0, 2.0], [0.5, -1.0, 0.0]])
 def arrays(**changes: Any) -> ti.MDP:
     """`MDP.from_arrays` of the two states, with some arguments changed."""
     arguments: Any = {"transitions": TABLE, "features": FEATURES, "discount": 0.9}
-    return ti.MDP.from_arrays(**(arguments | changes))
+    arguments |= changes
+    # There are as many states as actions: a dense array could be read in two ways.
+    rows = arguments["transitions"]
+    sparse = isinstance(rows, (list, tuple)) and any(map(sp.issparse, rows))
+    return ti.MDP.from_arrays(**({"first": None if sparse else "state"} | arguments))
 
 
 def pairs(**changes: Any) -> ti.MDP:
@@ -354,6 +358,7 @@ def test_arrays_with_available_are_the_same_as_pairs(mdp: ti.MDP) -> None:
         available=available,
         state_names=dynamics.state_names,
         action_names=names,
+        first="state",
         feature_names=mdp.feature_names,
     )
     named = dataclasses.replace(mdp, dynamics=dataclasses.replace(dynamics, action_names=names))
@@ -650,3 +655,56 @@ def test_any_sparse_format_gives_the_same(mdp: ti.MDP, layout: str) -> None:
         feature_names=mdp.feature_names,
     )
     check_same(mdp, again)
+
+
+class TestAsPeopleBringThem:
+    """Arrays of another order or precision: understood if it is said which, or asked about."""
+
+    def test_single_precision_is_normalized_on_request(self):
+        rng = np.random.default_rng(0)
+        rows = rng.dirichlet(np.ones(30), size=(30, 2)).astype(np.float32)
+        start = rng.dirichlet(np.ones(30)).astype(np.float32)
+        told = "if that is rounding, as of single precision, normalize=True divides by the sums"
+        third = np.full(3, 1 / 3, dtype=np.float32)
+        with pytest.raises(ti.InvalidInputError, match=f"^start .*{told}"):
+            ti.MDP.from_arrays(np.ones((3, 1, 3)) / 3, np.eye(3), discount=0.9, start=third)
+        with pytest.raises(ti.InvalidInputError, match=f"^transitions .*{told}"):
+            ti.MDP.from_arrays(rows, np.eye(30), discount=0.9)
+        mdp = ti.MDP.from_arrays(rows, np.eye(30), discount=0.9, start=start, normalize=True)
+        check_mdp(mdp)
+        assert mdp.dynamics.transitions.sum(axis=1) == pytest.approx(np.ones(60), abs=1e-14)
+        assert mdp.start.sum() == pytest.approx(1.0, abs=1e-14)
+
+    def test_counts_are_normalized_and_nothing_is_no_distribution(self):
+        counted = pairs(transitions=[[3, 1], [2, 2], [0, 5], [1, 0]], normalize=True)
+        assert counted.dynamics.transitions.toarray()[:2].tolist() == [[0.75, 0.25], [0.5, 0.5]]
+        with pytest.raises(ti.InvalidInputError, match="those of state 1, action 0 have none"):
+            pairs(transitions=[[3, 1], [2, 2], [0, 0], [1, 0]], normalize=True)
+        with pytest.raises(ti.InvalidInputError, match="start must be a distribution"):
+            pairs(start=[0.0, 0.0], normalize=True)
+
+    def test_what_is_far_from_1_is_no_rounding(self):
+        with pytest.raises(ti.InvalidInputError, match=r"sum to 0\.9$"):
+            arrays(transitions=TABLE * [[[1.0]], [[0.9]]])
+
+    def test_as_many_states_as_actions_are_asked_about(self):
+        asked = "may be [S, A, S] or [A, S, S], which differ: say which axis is the first"
+        with pytest.raises(ti.InvalidInputError, match=re.escape(asked)):
+            ti.MDP.from_arrays(TABLE, FEATURES, discount=0.9)
+        one = ti.MDP.from_arrays(TABLE, FEATURES, discount=0.9, first="state")
+        other = ti.MDP.from_arrays(np.stack([STAY, SWAP]), FEATURES, discount=0.9, first="action")
+        check_same(one, other)
+        # Both readings are the same: there is nothing to ask.
+        stay, swap = np.eye(2), np.eye(2)[::-1]
+        ti.MDP.from_arrays(np.stack([stay, swap], axis=1), FEATURES, discount=0.9)
+
+    def test_one_matrix_an_action(self):
+        stay, on = np.eye(3), np.roll(np.eye(3), 1, axis=1)
+        with pytest.raises(ti.InvalidInputError, match='pass first="action"'):
+            ti.MDP.from_arrays(np.stack([stay, on]), np.eye(3), discount=0.9)
+        one = ti.MDP.from_arrays(np.stack([stay, on]), np.eye(3), discount=0.9, first="action")
+        check_same(one, ti.MDP.from_arrays(np.stack([stay, on], 1), np.eye(3), discount=0.9))
+        with pytest.raises(ti.InvalidInputError, match="the action is first"):
+            ti.MDP.from_arrays([sp.csr_array(stay)], np.eye(3), discount=0.9, first="state")
+        with pytest.raises(ti.InvalidInputError, match='first must be "state" or "action"'):
+            ti.MDP.from_arrays(np.stack([stay, on]), np.eye(3), discount=0.9, first="next")

@@ -55,7 +55,7 @@ def test_walks_of_any_shape(seed, n_states):
     rng = np.random.default_rng(seed)
     rows = np.eye(n_states)[rng.integers(0, n_states, size=(n_states, 2))]
     start = rng.dirichlet(np.full(n_states, 0.5))
-    mdp = ti.MDP.from_arrays(rows, np.eye(n_states), discount=0.95, start=start)
+    mdp = ti.MDP.from_arrays(rows, np.eye(n_states), discount=0.95, start=start, first="state")
     policy = ti.Policy.deterministic(mdp, rng.integers(0, 2, size=n_states))
     expected = dense_occupancy(mdp, policy)
     assert np.abs(ti.occupancy(mdp, policy) - expected).max() <= 1e-12 * expected.sum()

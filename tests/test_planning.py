@@ -238,7 +238,7 @@ def test_any_slip_mixture_is_found(seed, n_states, slip):
             for b in range(4):
                 rows[s, a, targets[s, b]] += slip / 4
     # The first state must show how large the slip is; nothing else is asked of the world.
-    mdp = ti.MDP.from_arrays(rows, np.ones((n_states, 1)), discount=0.9)
+    mdp = ti.MDP.from_arrays(rows, np.ones((n_states, 1)), discount=0.9, first="state")
     layout = mdp.dynamics.layout
     if isinstance(layout, kernels.Table):
         assert np.array_equal(layout.successors, targets)
@@ -247,7 +247,7 @@ def test_any_slip_mixture_is_found(seed, n_states, slip):
     nearly = rows.copy()
     nearly[-1, 0] = 0.0
     nearly[-1, 0, targets[-1, 0]] = 1.0
-    other = ti.MDP.from_arrays(nearly, np.ones((n_states, 1)), discount=0.9)
+    other = ti.MDP.from_arrays(nearly, np.ones((n_states, 1)), discount=0.9, first="state")
     if len(set(targets[-1])) > 1:
         assert isinstance(other.dynamics.layout, kernels.Sparse)
 

@@ -16,14 +16,8 @@ from .mdp.dynamics import Dynamics
 from .mdp.model import MDP
 from .mdp.occupancy import feature_expectations, mixture, occupancy, policy_from_occupancy
 from .mdp.performance import relative_performance
-from .mdp.planning import (
-    Plan,
-    Plans,
-    PlanStatus,
-    optimal_policies,
-    optimal_policy,
-    worst_policy,
-)
+from .mdp.plan import Plan, Plans, PlanStatus
+from .mdp.planning import optimal_policies, optimal_policy, worst_policy
 from .mdp.policy import Policy
 from .mdp.soft_planning import SoftPlan, soft_policy
 from .selection.best_subset import Subset, SubsetStatus, best_subset

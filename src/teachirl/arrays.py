@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
@@ -19,6 +20,8 @@ A = TypeVar("A", bound="NDArray[Any]")
 
 # A row of probabilities may miss 1 by this much (files print few digits); it is then rescaled.
 ROW_SUM_TOLERANCE = 1e-8
+# What misses 1 by no more than this may have been rounded to single precision, or to few digits.
+ROUNDED_SUM = 1e-4
 
 
 def frozen(array: A) -> A:
@@ -132,7 +135,14 @@ def checked_discount(discount: float) -> float:
     return float(discount)
 
 
-def checked_start(start: ArrayLike | None, n_states: int) -> Floats:
+def remedy(error: float) -> str:
+    """What to do about probabilities whose sum misses 1 by so much."""
+    if error > ROUNDED_SUM:
+        return ""
+    return "; if that is rounding, as of single precision, normalize=True divides by the sums"
+
+
+def checked_start(start: ArrayLike | None, n_states: int, normalize: bool = False) -> Floats:
     require(n_states > 0, "an MDP needs at least one state, got none")
     if start is None:
         return frozen(np.full(n_states, 1.0 / n_states))
@@ -142,9 +152,11 @@ def checked_start(start: ArrayLike | None, n_states: int) -> Floats:
     require(len(bad) == 0, f"start must be non-negative and finite, got {at(array, bad)}")
     with np.errstate(over="ignore"):
         total = float(array.sum())
+    normalize = normalize and 0.0 < total < math.inf
     require(
-        abs(total - 1.0) <= ROW_SUM_TOLERANCE,
-        f"start must be a distribution: its probabilities sum to {total:.12g}, not 1",
+        normalize or abs(total - 1.0) <= ROW_SUM_TOLERANCE,
+        f"start must be a distribution: its probabilities sum to {total:.12g}, not 1"
+        f"{remedy(abs(total - 1.0))}",
     )
     # Pairwise sums of what was rescaled before miss 1 by less than this, so that it stays as it is.
     return frozen(array if abs(total - 1.0) <= 64 * EPS else array / total)

@@ -42,7 +42,8 @@ from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import Status, require
 from ..mdp.model import MDP, check_is_mdp
 from ..mdp.occupancy import expectation_error, feature_expectations
-from ..mdp.planning import Plan, optimal_policy, worst_policy
+from ..mdp.plan import Plan
+from ..mdp.planning import optimal_policy, worst_policy
 from ..mdp.policy import Policy
 from ..precision import EPS, ROUNDED_UP, length_at_most, up
 from ..views.linear_algebra import unit_rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,14 @@ from ..arrays import (
     Ints,
     as_floats,
     check_finite,
+    checked_discount,
+    checked_indices,
+    checked_names,
+    checked_start,
     frozen,
     held_elsewhere,
     is_sparse_sequence,
+    remedy,
     unshared,
 )
 from ..errors import InvalidInputError, require
@@ -23,22 +29,37 @@ from ..precision import EPS
 from .dynamics import Dynamics
 
 
-def stacked_transitions(transitions: Any) -> tuple[sp.csr_array, int, int]:
+def stacked_transitions(
+    transitions: Any, first: str | None = None
+) -> tuple[sp.csr_array, int, int]:
     """The rows [S · A, S] of all pairs of a state and an action, and how many of each there are.
 
     Parameters
     ----------
-    transitions : dense array [S, A, S], or A sparse matrices [S, S]
+    transitions : dense array [S, A, S] or [A, S, S], or A sparse matrices [S, S]
+    first : which axis of a dense array is the first, "state" or "action"; None for the state, if
+        an array that would be another the other way round cannot be meant
     """
+    require(first in (None, "state", "action"), f'first must be "state" or "action", got {first!r}')
     if not is_sparse_sequence(transitions):
         dense = as_floats("transitions", transitions)
+        shape = "[A, S, S], action, state" if first == "action" else "[S, A, S], state, action"
+        hint = "" if first else '; of one matrix an action, pass first="action"'
+        states = dense.shape[1 if first == "action" else 0] if dense.ndim == 3 else 0
         require(
-            dense.ndim == 3 and dense.shape[0] == dense.shape[2] and dense.size > 0,
-            f"transitions must have shape [S, A, S], state, action, next state, got "
-            f"{dense.shape}; of one matrix an action, np.stack(matrices, axis=1) makes that",
+            dense.ndim == 3 and dense.shape[2] == states and dense.size > 0,
+            f"transitions must have shape {shape}, next state, got {dense.shape}{hint}",
         )
+        other = dense.swapaxes(0, 1)
+        require(
+            first is not None or dense.shape != other.shape or bool(np.array_equal(dense, other)),
+            f"transitions of shape {dense.shape} may be [S, A, S] or [A, S, S], which differ: say "
+            'which axis is the first, by first="state" or first="action"',
+        )
+        dense = other if first == "action" else dense
         n_states, n_actions = dense.shape[:2]
         return sp.csr_array(dense.reshape(n_states * n_actions, n_states)), n_states, n_actions
+    require(first != "state", "transitions are one sparse matrix an action: the action is first")
     stacks = [sp.csr_array(matrix) for matrix in transitions]
     n_actions, n_states = len(stacks), int(stacks[0].shape[0])
     for action, matrix in enumerate(stacks):
@@ -93,8 +114,75 @@ def order_of_pairs(states: Ints, actions: Ints) -> Ints | None:
     return order
 
 
-def checked_transitions(rows: sp.csr_array, dynamics: Dynamics) -> sp.csr_array:
-    """The rows with duplicates added up and zeros dropped, or an error that names the pair."""
+def assembled(
+    states: Any,
+    actions: Any,
+    transitions: Any,
+    features: Any,
+    *,
+    discount: float,
+    start: Any,
+    n_states: int | None,
+    n_actions: int | None,
+    state_names: Any,
+    action_names: Any,
+    normalize: bool,
+) -> tuple[Dynamics, Any]:
+    """The dynamics of state-action pairs in any order, and the features in theirs; the arguments
+    are those of `MDP.from_pairs`."""
+    table: Any = transitions if sp.issparse(transitions) else as_floats("transitions", transitions)
+    require(table.ndim == 2, f"transitions must have shape [P, S], got {table.shape}")
+    rows: sp.csr_array = sp.csr_array(table, dtype=float)
+    n_states = rows.shape[1] if n_states is None else n_states
+    pair_states = checked_indices("states", states, n_states)
+    n_pairs = len(pair_states)
+    names = checked_names("action_names", action_names, n_actions)
+    n_actions = len(names) if names else n_actions
+    limit = np.iinfo(np.int32).max if n_actions is None else n_actions
+    pair_actions = checked_indices("actions", actions, limit)
+    require(
+        len(pair_actions) == n_pairs and rows.shape == (n_pairs, n_states),
+        f"states, actions and transitions must agree: got {n_pairs} states, "
+        f"{len(pair_actions)} actions and transitions {rows.shape} for {n_states} states",
+    )
+    if sp.issparse(features):
+        given: Any = features
+        phi: Any = sp.csr_array(given, dtype=float)
+    else:
+        phi = as_floats("features", features)
+    order = order_of_pairs(pair_states, pair_actions)
+    if order is not None:
+        if phi.shape[:1] == (n_pairs,) and n_pairs != n_states:
+            phi = phi[order]
+        pair_states, pair_actions, rows = pair_states[order], pair_actions[order], rows[order]
+    counts = np.bincount(pair_states, minlength=n_states)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    dynamics = Dynamics(
+        offsets=frozen(offsets),
+        actions=frozen(pair_actions),
+        n_actions=int(pair_actions.max(initial=0)) + 1 if n_actions is None else n_actions,
+        transitions=rows,
+        start=checked_start(start, n_states, normalize),
+        discount=checked_discount(discount),
+        state_names=checked_names("state_names", state_names, n_states),
+        action_names=names,
+    )
+    without = np.flatnonzero(counts == 0)
+    require(
+        len(without) == 0,
+        "every state needs at least one action: state "
+        f"{dynamics.state_name(without[0]) if len(without) else ''} has none",
+    )
+    return replace(dynamics, transitions=checked_transitions(rows, dynamics, normalize)), phi
+
+
+def checked_transitions(
+    rows: sp.csr_array, dynamics: Dynamics, normalize: bool = False
+) -> sp.csr_array:
+    """The rows with duplicates added up and zeros dropped, or an error that names the pair.
+
+    With `normalize` each is divided by its sum, whatever that is.
+    """
 
     def place(pair: int) -> str:
         state = dynamics.state_name(int(dynamics.pair_states[pair]))
@@ -117,13 +205,21 @@ def checked_transitions(rows: sp.csr_array, dynamics: Dynamics) -> sp.csr_array:
         rows = rows.copy()
         rows.sum_duplicates()
         rows.eliminate_zeros()
-    sums = rows @ np.ones(rows.shape[1])
+    with np.errstate(over="ignore"):
+        sums = rows @ np.ones(rows.shape[1])
     error = np.abs(sums - 1.0)
     worst = int(error.argmax())
+    if normalize:
+        no_sum = np.flatnonzero(~((sums > 0.0) & np.isfinite(sums)))
+        require(
+            len(no_sum) == 0,
+            "transitions must have a positive and finite sum in every row to be normalized: those "
+            f"of {place(int(no_sum[0])) if len(no_sum) else ''} have none",
+        )
     require(
-        bool(error[worst] <= ROW_SUM_TOLERANCE),
+        normalize or bool(error[worst] <= ROW_SUM_TOLERANCE),
         f"transitions must sum to 1 in every row: those of {place(worst)} sum to "
-        f"{sums[worst]:.12g}",
+        f"{sums[worst]:.12g}{remedy(float(error[worst]))}",
     )
     # Sums of n probabilities miss 1 by up to n units in the last place; more than that came
     # from a rounded table, and is rescaled so that no bound has to account for it.

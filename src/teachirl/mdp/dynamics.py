@@ -48,6 +48,12 @@ class Dynamics:
     state_names: Names | None = None
     action_names: Names | None = None
 
+    def __repr__(self) -> str:
+        return (
+            f"Dynamics({self.n_states} states, {self.n_pairs} state-action pairs, "
+            f"discount {self.discount:g})"
+        )
+
     @property
     def n_states(self) -> int:
         """int S, how many states there are."""

@@ -10,36 +10,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ..arrays import (
-    Floats,
-    Names,
-    as_floats,
-    check_finite,
-    checked_discount,
-    checked_indices,
-    checked_names,
-    checked_start,
-    frozen,
-    some,
-)
+from ..arrays import Floats, Names, as_floats, check_finite, checked_names, frozen, some
 from ..errors import InvalidInputError, require
 from .building import (
+    assembled,
     available_pairs,
     checked_features,
-    checked_transitions,
     features_of_pairs,
-    order_of_pairs,
     stacked_transitions,
 )
+from .cards import mdp_card
 from .dynamics import Dynamics
 from .npz_files import load_mdp, save_mdp
 
@@ -84,17 +73,24 @@ class MDP:
         state_names: Iterable[str] | None = None,
         action_names: Iterable[str] | None = None,
         feature_names: Iterable[str] | None = None,
+        first: Literal["state", "action"] | None = None,
+        normalize: bool = False,
     ) -> MDP:
         """An MDP from one transition matrix an action.
 
         Parameters
         ----------
-        transitions : array [S, A, S], or sequence of A sparse arrays [S, S]
+        transitions : array [S, A, S], or [A, S, S] with ``first="action"``; or sequence of A sparse
+            arrays [S, S]
         features : array [S, k] per state, or [S, A, k] or sparse [P, k] per pair
         discount : float, γ in (0, 1)
         start : array [S]; uniform by default
         available : bool array [S, A], which actions exist where; all by default
         state_names, action_names, feature_names : sequences of str, distinct; numbers by default
+        first : "state" or "action", which axis of a dense array is the first. Needed where there
+            are as many states as actions, so that an array can be read in two ways
+        normalize : bool, whether to divide each row of the transitions, and the start, by its sum:
+            for single precision, few digits, or counts. Without it they must sum to 1
 
         Returns
         -------
@@ -108,7 +104,7 @@ class MDP:
         >>> mdp
         MDP(2 states, 4 state-action pairs, 2 features per state, discount 0.9)
         """
-        rows, n_states, n_actions = stacked_transitions(transitions)
+        rows, n_states, n_actions = stacked_transitions(transitions, first)
         states = np.repeat(np.arange(n_states), n_actions)
         actions = np.tile(np.arange(n_actions), n_states)
         keep = None
@@ -127,6 +123,7 @@ class MDP:
             state_names=state_names,
             action_names=action_names,
             feature_names=feature_names,
+            normalize=normalize,
         )
 
     @classmethod
@@ -144,6 +141,7 @@ class MDP:
         state_names: Iterable[str] | None = None,
         action_names: Iterable[str] | None = None,
         feature_names: Iterable[str] | None = None,
+        normalize: bool = False,
     ) -> MDP:
         """An MDP from its state-action pairs, in any order.
 
@@ -158,56 +156,26 @@ class MDP:
         n_states, n_actions : ints; by default as many as the transitions have columns, and as are
             named or used
         state_names, action_names, feature_names : sequences of str, distinct; numbers by default
+        normalize : bool, whether to divide each row of the transitions, and the start, by its sum:
+            for single precision, few digits, or counts. Without it they must sum to 1
 
         Returns
         -------
         MDP
         """
-        table: Any = (
-            transitions if sp.issparse(transitions) else as_floats("transitions", transitions)
+        dynamics, phi = assembled(
+            states,
+            actions,
+            transitions,
+            features,
+            discount=discount,
+            start=start,
+            n_states=n_states,
+            n_actions=n_actions,
+            state_names=state_names,
+            action_names=action_names,
+            normalize=normalize,
         )
-        require(table.ndim == 2, f"transitions must have shape [P, S], got {table.shape}")
-        rows: sp.csr_array = sp.csr_array(table, dtype=float)
-        n_states = rows.shape[1] if n_states is None else n_states
-        pair_states = checked_indices("states", states, n_states)
-        n_pairs = len(pair_states)
-        names = checked_names("action_names", action_names, n_actions)
-        n_actions = len(names) if names else n_actions
-        limit = np.iinfo(np.int32).max if n_actions is None else n_actions
-        pair_actions = checked_indices("actions", actions, limit)
-        require(
-            len(pair_actions) == n_pairs and rows.shape == (n_pairs, n_states),
-            f"states, actions and transitions must agree: got {n_pairs} states, "
-            f"{len(pair_actions)} actions and transitions {rows.shape} for {n_states} states",
-        )
-        if sp.issparse(features):
-            phi: Any = sp.csr_array(features, dtype=float)
-        else:
-            phi = as_floats("features", features)
-        order = order_of_pairs(pair_states, pair_actions)
-        if order is not None:
-            if phi.shape[:1] == (n_pairs,) and n_pairs != n_states:
-                phi = phi[order]
-            pair_states, pair_actions, rows = pair_states[order], pair_actions[order], rows[order]
-        counts = np.bincount(pair_states, minlength=n_states)
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        dynamics = Dynamics(
-            offsets=frozen(offsets),
-            actions=frozen(pair_actions),
-            n_actions=int(pair_actions.max(initial=0)) + 1 if n_actions is None else n_actions,
-            transitions=rows,
-            start=checked_start(start, n_states),
-            discount=checked_discount(discount),
-            state_names=checked_names("state_names", state_names, n_states),
-            action_names=names,
-        )
-        without = np.flatnonzero(counts == 0)
-        require(
-            len(without) == 0,
-            "every state needs at least one action: state "
-            f"{dynamics.state_name(without[0]) if len(without) else ''} has none",
-        )
-        dynamics = replace(dynamics, transitions=checked_transitions(rows, dynamics))
         return cls(dynamics, phi, feature_names)  # type: ignore[arg-type]  # names are checked there
 
     def __repr__(self) -> str:
@@ -216,6 +184,9 @@ class MDP:
             f"MDP({self.n_states} states, {self.n_pairs} state-action pairs, "
             f"{self.n_features} features per {per}, discount {self.discount:g})"
         )
+
+    def _repr_html_(self) -> str:
+        return mdp_card(self)
 
     @property
     def n_states(self) -> int:

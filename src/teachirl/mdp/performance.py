@@ -12,7 +12,8 @@ from ..arrays import Floats
 from ..precision import down, up
 from .model import MDP
 from .occupancy import feature_expectations
-from .planning import Plan, optimal_policy, worst_policy
+from .plan import Plan
+from .planning import optimal_policy, worst_policy
 from .policy import Policy
 
 

@@ -12,115 +12,20 @@ done to one reward and one backup, times 1/(1 − γ). So lower ≤ R(policy) �
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats, as_floats, check_finite, frozen
-from ..errors import Status, require
+from ..errors import require
 from ..precision import EPS, down, up
 from . import kernels
 from .kernels import LANES, PairReward, Reward, StateReward, Table
 from .model import MDP, check_is_mdp
+from .plan import Plan, Plans, PlanStatus
 from .policy import Policy
 
 TINY = 5e-324  # the smallest float above 0
-
-
-class PlanStatus(Status):
-    """How planning ended; the text says what to do about it.
-
-    Examples
-    --------
-    >>> import teachirl as ti
-    >>> print(ti.PlanStatus.OUT_OF_ROUNDS)
-    stopped early with valid bounds; raise max_rounds
-    """
-
-    OPTIMAL = "the bounds are as close as asked, or all policies earn the same"
-    ROUNDING = "the bounds are as close as double precision allows; ask for a larger tolerance"
-    OUT_OF_ROUNDS = "stopped early with valid bounds; raise max_rounds"
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """A policy, and what is known about it and about the best there is.
-
-    Attributes
-    ----------
-    policy : Policy, deterministic; of actions within the tolerance of the best, the first
-    value : float, the middle of the bounds, at most half their distance from R(π)
-    lower, upper : floats with lower ≤ R(π) ≤ max R ≤ upper; for a worst policy, with
-        lower ≤ min R ≤ R(π) ≤ upper
-    values : array [S], the optimal values, as exact as the bounds are close
-    status : PlanStatus
-    rounds : int, sweeping rounds used
-
-    Examples
-    --------
-    >>> import teachirl as ti
-    >>> plan = ti.optimal_policy(ti.worlds.chain(3), [0, 0, 1])
-    >>> plan.status, plan.lower <= plan.value <= plan.upper
-    (OPTIMAL, True)
-    """
-
-    policy: Policy
-    value: float
-    lower: float
-    upper: float
-    values: Floats
-    status: PlanStatus
-    rounds: int
-
-
-@dataclass(frozen=True, eq=False)
-class Plans(Sequence[Plan]):
-    """Plans for many rewards; a sequence of `Plan`, and the same as arrays.
-
-    Attributes
-    ----------
-    plans : tuple of m `Plan`
-
-    Examples
-    --------
-    >>> import teachirl as ti
-    >>> plans = ti.optimal_policies(ti.worlds.chain(3), [[0, 0, 1], [1, 0, 0]])
-    >>> plans[1].status, plans.values.shape
-    (OPTIMAL, (2, 3))
-    """
-
-    plans: tuple[Plan, ...]
-
-    @overload
-    def __getitem__(self, index: int) -> Plan: ...
-    @overload
-    def __getitem__(self, index: slice) -> Plans: ...
-    def __getitem__(self, index: int | slice) -> Plan | Plans:
-        return Plans(self.plans[index]) if isinstance(index, slice) else self.plans[index]
-
-    def __len__(self) -> int:
-        return len(self.plans)
-
-    def __iter__(self) -> Iterator[Plan]:
-        return iter(self.plans)
-
-    @property
-    def lower(self) -> Floats:
-        """array [m], a lower bound of each plan."""
-        return np.array([plan.lower for plan in self.plans])
-
-    @property
-    def upper(self) -> Floats:
-        """array [m], an upper bound of each plan."""
-        return np.array([plan.upper for plan in self.plans])
-
-    @property
-    def values(self) -> Floats:
-        """array [m, S], the values of each plan."""
-        return np.array([plan.values for plan in self.plans]).reshape(len(self), -1)
 
 
 def optimal_policy(
@@ -383,11 +288,4 @@ def _certain_rounds(gamma: float, target: float, error: float) -> int:
     return math.ceil(sweeps) + 3  # every round backs up each state at least once
 
 
-__all__ = [
-    "Plan",
-    "PlanStatus",
-    "Plans",
-    "optimal_policies",
-    "optimal_policy",
-    "worst_policy",
-]
+__all__ = ["optimal_policies", "optimal_policy", "worst_policy"]

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Floats, frozen
 from ..errors import require
+from ..figures.digits import number
 from ..precision import EPS, RESIDUAL, SQUARED
 from . import kernels
 from .kernels.layouts import sparse_layout
@@ -61,6 +62,9 @@ class SoftPlan:
     value: float
     error: float
     values: Floats
+
+    def __repr__(self) -> str:
+        return f"SoftPlan(value {number(self.value)}, error {self.error:.1g})"
 
 
 def soft_policy(mdp: MDP, weights: ArrayLike, *, temperature: float = 1.0) -> SoftPlan:

@@ -23,7 +23,8 @@ from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ..guarantees.worst_case import best_case, worst_case
 from ..mdp.occupancy import expectation_error
-from ..mdp.planning import Plan, optimal_policy, worst_policy
+from ..mdp.plan import Plan
+from ..mdp.planning import optimal_policy, worst_policy
 from ..precision import ROUNDED, ROUNDED_UP, up
 from ..selection.greedy import is_number
 from ..views.worldview import Worldview

@@ -29,7 +29,8 @@ from ..guarantees.worst_case import worst_case
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error, feature_expectations
 from ..mdp.performance import performance_at_least
-from ..mdp.planning import Plan, optimal_policy, worst_policy
+from ..mdp.plan import Plan
+from ..mdp.planning import optimal_policy, worst_policy
 from ..mdp.policy import Policy, check_policy
 from ..precision import down, up
 from ..views.potential_shaping import Indistinct, indistinct_directions

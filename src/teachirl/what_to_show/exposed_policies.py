@@ -23,7 +23,8 @@ import numpy as np
 from ..arrays import Floats
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error, feature_expectations
-from ..mdp.planning import Plan, optimal_policy
+from ..mdp.plan import Plan
+from ..mdp.planning import optimal_policy
 from ..mdp.policy import Policy
 from ..precision import EPS, INVISIBLE, SOLVED, first_largest
 

@@ -1,28 +1,17 @@
-"""The pieces that a page is made of: every text that goes in is escaped, once, here."""
+"""The pieces that a page is made of: every text that goes in is escaped, once."""
 
 from __future__ import annotations
 
 import base64
-import html
-import re
 from collections.abc import Iterable
 
+from ...figures.cards import NUMERIC
+from ...figures.cards import escaped as text
 from ...figures.drawing import panel_svg
-from ...figures.records import printable
 from ..document.elements import Fact, Figure, Sentence, Table
 
-NUMERIC = re.compile(r"((< )?−?\d+(\.\d+)?(e[−+-]?\d+)?( %)?|–)$")
 # Of tables that are brief on a console.
 MOST_ROWS = 100
-
-
-def text(value: object) -> str:
-    """Any value as text that no name can break out of.
-
-    >>> text('<b title="x">')
-    '&lt;b title=&quot;x&quot;&gt;'
-    """
-    return html.escape(printable(str(value)))
 
 
 def paragraph(sentence: str, kind: str = "") -> str:

@@ -31,7 +31,8 @@ from ...mdp import clock
 from ...mdp.model import MDP
 from ...mdp.occupancy import expectation_error, policy_from_occupancy
 from ...mdp.occupancy import occupancy as occupancy_of
-from ...mdp.planning import Plan, optimal_policy
+from ...mdp.plan import Plan
+from ...mdp.planning import optimal_policy
 from ...mdp.policy import Policy, check_policy
 from ...precision import FINEST, SOLVED, up
 from ...views.worldview import Worldview
