@@ -397,3 +397,15 @@ def test_a_master_that_rounding_leads_off_is_left(monkeypatch):
     found = worst_case_by_bundle(mdp, view, CHAIN_WEIGHTS, shown)
     assert found.status is WorstCaseStatus.INACCURATE
     assert found.lower <= exact.upper and found.upper == np.inf
+
+
+@pytest.mark.parametrize("digits", [8, 10, 12])
+@pytest.mark.parametrize("rows", [[0], [1], [0, 1], [1, 2]])
+def test_where_rounding_is_in_the_way_it_ends_soon(digits, rows):
+    """Near γ = 1 rounding is more than what is asked for, and no number of solves helps."""
+    mdp, w = ti.worlds.chain(5, discount=1.0 - 10.0**-digits), np.array([-1.0, 0, 0, 0, 1])
+    right = ti.Policy.deterministic(mdp, [1, 1, 1, 1, 0])
+    mu = ti.feature_expectations(mdp, right)
+    found = worst_case_by_bundle(mdp, ti.Worldview.select(mdp, rows), w, mu, policy=right)
+    assert found.lower <= found.upper
+    assert found.solves < 50

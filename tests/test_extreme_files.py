@@ -50,9 +50,7 @@ class TestDiscounts:
     @pytest.mark.parametrize("command", ["certify", "teach", "frontier"])
     def test_an_answer(self, teachirl, tmp_path, discount, command):
         path = tmp_path / "chain.toml"
-        blind = discount != repr(1 - 1e-12) or command == "certify"
-        sees = "[]" if blind else '["cell 1", "cell 2", "cell 5"]'
-        path.write_text(CHAIN.format(discount=discount, sees=sees))
+        path.write_text(CHAIN.format(discount=discount, sees="[]"))
         assert teachirl(command, path) == (0, "")
 
     def test_one_message(self, teachirl, tmp_path):

@@ -208,16 +208,18 @@ def settle(contender: Search, bar: float) -> bool:
     what brings the upper bound down, and most candidates are to be beaten, not to be settled.
     """
     weigh(contender)
-    idle = 0
+    known, idle = contender.bounds, 0
     while contender.upper >= bar and contender.matchable:
         if contender.upper - contender.lower <= 0.9 * contender.asked or contender.solves >= SOLVES:
             return True
         if contender.lost:
             return True
-        known = contender.upper, contender.lower
         contender.look(contender.master.theta.copy())
         weigh(contender)
-        idle = idle + 1 if (contender.upper, contender.lower) == known else 0
+        if contender.closer_than(known):
+            known, idle = contender.bounds, 0
+        else:
+            idle += 1
         if idle == IDLE:
             contender.climb(SOLVES, math.inf)
             return True

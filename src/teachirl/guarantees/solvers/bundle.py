@@ -50,7 +50,7 @@ from .master import Master
 from .plans import Case, OwnPlans, Plans
 from .view_coordinates import ViewCoordinates
 
-IDLE = 10  # steps in a row that promise nothing and bring nothing: rounding, time to stop
+IDLE = 10  # steps in a row that bring nothing and promise no less: rounding, time to stop
 FARTHEST = 1e100  # ‖w‖ of θ, beyond which only rounding leads
 
 
@@ -178,6 +178,16 @@ class Search:
         return self.lower <= self.highest - self.case.earned
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The lower one and the upper one."""
+        return self.lower, self.upper
+
+    def closer_than(self, known: tuple[float, float]) -> bool:
+        """Whether a bound has moved since these were known, by more than rounding does."""
+        least = 1e-3 * self.asked
+        return self.lower > known[0] + least or self.upper < known[1] - least
+
+    @property
     def lost(self) -> bool:
         """Whether the master's θ is so far off that a plan for it tells nothing about w."""
         return not float(np.abs(self.master.theta).max(initial=0.0)) <= FARTHEST * self.unit
@@ -185,14 +195,17 @@ class Search:
     def climb(self, max_solves: int, deadline: float) -> bool:
         """Search until the bounds are close or nothing is to gain; whether it ran out of budget."""
         master, promised, failures, idle = self.master, 0.0, 0, 0
+        known, least = self.bounds, math.inf
         while self.matchable:
             if self.solves >= max_solves or clock.seconds() > deadline:
                 self.match(self.t)
                 return True
             model = self.maximise(self.centre, self.t, 0.02 * max(self.asked, promised))
             promised = model - self.at_centre
+            # Near θ a model promises as little as one likes, unless rounding has raised it.
+            stuck = promised <= 0.4 * self.asked or promised > 0.99 * least
+            least = min(promised, least)
             if promised <= 0.4 * self.asked:
-                known = self.upper, self.lower
                 if self.match(self.t):
                     return False
                 if self.upper == math.inf:  # what there is cannot match yet: let theta go further
@@ -203,10 +216,12 @@ class Search:
             theta = master.theta.copy()
             value, _ = self.look(theta)
             gain = value - self.at_centre
-            if promised <= 0.4 * self.asked:
-                idle = idle + 1 if (self.upper, self.lower) == known else 0
+            if self.closer_than(known):
+                known, least, idle = self.bounds, math.inf, 0
+            else:
+                idle = idle + 1 if stuck else 0
                 if idle == IDLE:
-                    return False
+                    break
             # Where the parabola through both values, with the model's slope, has its top.
             top = 0.5 * self.t * promised / (promised - gain) if gain < promised else 10.0 * self.t
             # This share of the promised gain makes a step.
