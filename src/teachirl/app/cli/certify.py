@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
-from .options import AsJson, File, Out
-from .problems import deciding, print_document, write_report
+from typing import Annotated, TypeAlias
+
+import typer
+
+from .options import AsJson, File, Out, Sees, Set
+from .problems import deciding, end_as_missed, print_document, write_report
+
+AtLeast: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        metavar="SHARE",
+        help="Exit code 3 if less of the best performance is guaranteed.",
+    ),
+]
 
 
-def certify(file: File, out: Out = None, as_json: AsJson = False) -> None:
-    """Say what is guaranteed of the learner as things stand, and what could go wrong."""
-    from ..decisions import assess
+def certify(
+    file: File,
+    out: Out = None,
+    at_least: AtLeast = None,
+    sees: Sees = None,
+    sets: Set = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is guaranteed of the learner as things stand, and what could go wrong.
+
+    Exit code 3 if less is guaranteed than --at-least asks for.
+    """
+    from ..decisions import SAME_GUARANTEE, assess
     from ..document import answer, report
 
-    with deciding(file) as (problem, progress):
+    with deciding(file, sees, sets) as (problem, progress):
         found = assess(problem, progress=progress)
         if out is not None:
             write_report(out, report(problem, found))
     print_document(answer(problem, found), as_json)
+    if at_least is not None and found.guaranteed < at_least - SAME_GUARANTEE:
+        end_as_missed(found.guaranteed, at_least)

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from .options import AsJson, File, Out
+from .options import AsJson, File, Out, Sees, Set
 from .problems import deciding, print_document, write_report
 
 Seconds: TypeAlias = Annotated[
@@ -14,7 +14,14 @@ Seconds: TypeAlias = Annotated[
 ]
 
 
-def frontier(file: File, out: Out = None, seconds: Seconds = 60.0, as_json: AsJson = False) -> None:
+def frontier(
+    file: File,
+    out: Out = None,
+    seconds: Seconds = 60.0,
+    sees: Sees = None,
+    sets: Set = None,
+    as_json: AsJson = False,
+) -> None:
     """Say what can be guaranteed for how much, so that a budget can be chosen.
 
     The report also says how things stand, as that of `certify` does.
@@ -23,7 +30,7 @@ def frontier(file: File, out: Out = None, seconds: Seconds = 60.0, as_json: AsJs
     from ..decisions import frontier as trace
     from ..document import answer, report
 
-    with deciding(file) as (problem, progress):
+    with deciding(file, sees, sets) as (problem, progress):
         found = trace(problem, seconds=seconds, progress=progress)
         if out is not None:
             write_report(out, report(problem, assess(problem, progress=progress), found))

@@ -9,6 +9,21 @@ import typer
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The problem file, TOML.")]
+Sees: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES",
+        help="What if the learner saw these features, as in a,b? +a,b adds to the file's.",
+    ),
+]
+Set: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="What if the file said this, as in plan.max_cost=5? May be given several times.",
+    ),
+]
 Out: TypeAlias = Annotated[
     Path | None,
     typer.Option(metavar="DIR", file_okay=False, help="Folder to write report.html to."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -18,13 +18,30 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def deciding(file: Path) -> Iterator[tuple[Problem, Progress]]:
-    """The problem of a file, and progress on stderr."""
+def deciding(
+    file: Path, sees: str | None, sets: list[str] | None
+) -> Iterator[tuple[Problem, Progress]]:
+    """The problem of a file, changed as the options say, and progress on stderr."""
     with loading():
         from ...study.progress import Progress
-        from ..problem import read_problem
+        from ..problem import Change, read_problem
+    changes = [] if sees is None else [Change.sees(sees)]
+    changes += [Change.set(text) for text in sets or []]
     with Progress.on_stderr() as progress:
-        yield read_problem(file), progress
+        yield read_problem(file, changes=changes), progress
+
+
+# The exit code of a command that has its answer: what was asked for is not guaranteed.
+NOT_GUARANTEED = 3
+
+
+def end_as_missed(guaranteed: float, wanted: float) -> NoReturn:
+    """End with a code of its own, as less is guaranteed than was asked for."""
+    from ...figures.digits import asked, percent_at_least
+
+    text = f"{asked(wanted)} were asked for, {percent_at_least(guaranteed)} are guaranteed"
+    typer.echo(f"teachirl: {text}", err=True)
+    raise typer.Exit(NOT_GUARANTEED)
 
 
 def write_report(out: Path, document: Document) -> None:

@@ -7,29 +7,34 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from .options import AsJson, File, Out
-from .problems import deciding, print_document, write_report
+from .options import AsJson, File, Out, Sees, Set
+from .problems import deciding, end_as_missed, print_document, write_report
 
 if TYPE_CHECKING:
     from ...mdp.policy import Policy
 
 
-def teach(file: File, out: Out = None, as_json: AsJson = False) -> None:
+def teach(
+    file: File, out: Out = None, sees: Sees = None, sets: Set = None, as_json: AsJson = False
+) -> None:
     """Plan what to teach: in which order, where to stop, and what to demonstrate.
 
     The report also says how things stand, as that of `certify` does. A policy to demonstrate that
-    is not simply an optimal one is written to DIR/demonstration.csv.
+    is not simply an optimal one is written to DIR/demonstration.csv. Exit code 3 if what the file
+    asks for cannot be guaranteed.
     """
     from ..decisions import assess, plan
     from ..document import answer, report
 
-    with deciding(file) as (problem, progress):
+    with deciding(file, sees, sets) as (problem, progress):
         found = plan(problem, progress=progress)
         if out is not None:
             write_report(out, report(problem, assess(problem, progress=progress), found))
             if found.differences and found.policy is not None:
                 _write_policy(out / "demonstration.csv", found.policy)
     print_document(answer(problem, found), as_json)
+    if found.wanted is not None and not found.reached:
+        end_as_missed(found.steps[found.stop].guaranteed, found.wanted)
 
 
 def _write_policy(path: Path, policy: Policy) -> None:

@@ -1,13 +1,14 @@
 """From a problem to a decision, in numbers: how things stand, what to teach, what a budget buys."""
 
 from .assessment import Assessment, Guarantee, assess
-from .comparison import Difference, Shortfall
+from .comparison import SAME_GUARANTEE, Difference, Shortfall
 from .demonstration import WhatToShow
 from .frontier import Frontier, Point, Search, frontier
 from .simulations import Outcome, Simulated
 from .teaching_plan import Alternative, Ending, Step, TeachingPlan, plan
 
 __all__ = [
+    "SAME_GUARANTEE",
     "Alternative",
     "Assessment",
     "Difference",

@@ -18,7 +18,6 @@ from ...teaching.lesson_record import LessonStatus
 from ...teaching.rounds import ROUNDED, Moment, Rounds
 from ...teaching.task import Task
 from ..problem import Problem
-from ..problem.places import Place
 from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
 from .demonstration import WhatToShow, what_to_show
 
@@ -175,7 +174,7 @@ def plan(problem: Problem, *, progress: Progress | None = None) -> TeachingPlan:
     planned = progress.part("plan", most)
     compared = progress.part("second best", most, weight=0.5)
     others = progress.part("demonstration", 1)
-    with (Place(problem.path) / "plan").locating():
+    with (problem.place / "plan").locating():
         rounds = Rounds(
             task,
             problem.teacher,

@@ -50,7 +50,7 @@ def answer(problem: Problem, found: Decision) -> Document:
     -------
     Document, whose sections are made one after the other
     """
-    return Document(KINDS[type(found)].name, problem.title, _sections(problem, found))
+    return Document(KINDS[type(found)].name, _title(problem), _sections(problem, found))
 
 
 def report(problem: Problem, *found: Decision) -> Document:
@@ -68,7 +68,12 @@ def report(problem: Problem, *found: Decision) -> Document:
     require(bool(found), "a report needs an assessment, a plan or a frontier, got none")
     kinds = list(KINDS)
     ordered = sorted(found, key=lambda each: kinds.index(type(each)))
-    return Document("report", problem.title, _report_sections(problem, ordered))
+    return Document("report", _title(problem), _report_sections(problem, ordered))
+
+
+def _title(problem: Problem) -> str:
+    """What the problem is called, and what was changed in its file for once."""
+    return f"{problem.title} ({'; '.join(problem.options)})" if problem.options else problem.title
 
 
 def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
@@ -99,7 +104,9 @@ def _first(found: Any, kind: type[Any]) -> Any:
 def _again(problem: Problem, commands: list[str]) -> Section:
     """The exact input, the versions, and the commands that make this report."""
     name = problem.path.name
-    lines = [f"teachirl {command} {shlex.quote(name)} --out report" for command in commands]
+    changes = chain.from_iterable(option.split(" ", 1) for option in problem.options)
+    options = shlex.join([name, *changes, "--out", "report"])
+    lines = [f"teachirl {command} {options}" for command in commands]
     return Section(
         "To do it again",
         (

@@ -1,5 +1,6 @@
 """A user's problem file (TOML), read strictly: from a file to a `Task`."""
 
+from .changes import Change
 from .example import example_text
 from .features import Teachables
 from .goals import Baseline
@@ -9,6 +10,7 @@ from .rewards import RewardSource
 
 __all__ = [
     "Baseline",
+    "Change",
     "Problem",
     "RewardSource",
     "Show",

@@ -29,16 +29,33 @@ class Place:
     >>> from pathlib import Path
     >>> str(Place(Path("car.toml")) / "teach" / "feature" / 2 / "cost")
     'car.toml, teach.feature[2].cost'
+
+    Attributes
+    ----------
+    path : the file
+    parts : names and numbers that lead to the field
+    options : parts that an option of a command changed, each with that option
     """
 
     path: Path
     parts: tuple[str | int, ...] = ()
+    options: tuple[tuple[tuple[str | int, ...], str], ...] = ()
 
     def __truediv__(self, part: str | int) -> Place:
-        return Place(self.path, (*self.parts, part))
+        return Place(self.path, (*self.parts, part), self.options)
+
+    def told_by(self, option: str, *parts: str | int) -> Place:
+        """The same place, of a file whose field `parts` an option changed."""
+        return Place(self.path, self.parts, (*self.options, (parts, option)))
 
     def __str__(self) -> str:
-        return f"{self.path}, {dotted(self.parts)}" if self.parts else str(self.path)
+        for parts, option in reversed(self.options):
+            if self.parts[: len(parts)] == parts:
+                return option if self.parts == parts else f"{option}, {dotted(self.parts)}"
+        # What is wrong with a table may be what was changed in it.
+        within = [each for parts, each in self.options if self.parts == parts[: len(self.parts)]]
+        changed = f" (with {'; '.join(within)})" if self.parts and within else ""
+        return f"{self.path}, {dotted(self.parts)}{changed}" if self.parts else str(self.path)
 
     def refuse(self, message: str) -> NoReturn:
         raise FileFormatError(f"{self}: {message}")

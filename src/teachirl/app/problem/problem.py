@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +29,7 @@ from ...views.teaching_risk import teaching_risk
 from ...views.worldview import Worldview
 from ...what_to_show.search import Shown, best_demonstration
 from ...worlds import World
+from .changes import Change
 from .episodes import read_episodes, read_policy
 from .features import Features, Teachables, build_teachables, build_view
 from .files import MAX_FEATURES, Folder
@@ -62,7 +64,8 @@ class Problem:
 
     Attributes
     ----------
-    path, source : Path and str, the file, and its exact text
+    place : Place, the file, and which of its fields an option changed
+    source : str, the exact text of the file
     title : str, what the problem is called
     seed : int, of all that is left to chance
     world : World, its MDP with the true features, and where its states lie
@@ -90,7 +93,7 @@ class Problem:
     array([0., 0., 0., 0., 1.])
     """
 
-    path: Path
+    place: Place
     source: str
     title: str
     seed: int
@@ -116,6 +119,16 @@ class Problem:
         )
 
     @property
+    def path(self) -> Path:
+        """The file."""
+        return self.place.path
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that changed something in it, such as ``--set plan.max_cost=5``."""
+        return tuple(dict.fromkeys(option for _, option in self.place.options))
+
+    @property
     def mdp(self) -> MDP:
         """The world's MDP."""
         return self.world.mdp
@@ -127,7 +140,7 @@ class Problem:
             return None
         found = infer_weights(self.mdp, self.reward.expert)
         if not found.weights.any():
-            (Place(self.path) / "reward" / "trajectories").refuse(found.summary)
+            (self.place / "reward" / "trajectories").refuse(found.summary)
         return found
 
     @cached_property
@@ -209,7 +222,7 @@ class Problem:
     def task(self) -> Task:
         """The teaching problem."""
         taught, shown = self.teachables, self.shown
-        with Place(self.path).locating():
+        with self.place.locating():
             return Task(
                 self.mdp,
                 self.weights,
@@ -225,7 +238,9 @@ class Problem:
             )
 
 
-def read_problem(path: str | Path, *, allow_outside: bool = False) -> Problem:
+def read_problem(
+    path: str | Path, *, allow_outside: bool = False, changes: Iterable[Change] = ()
+) -> Problem:
     """Read a problem file; `docs/problem_file.md` says what can be in it.
 
     Every mistake in it, or in a file that it names, is a `FileFormatError` whose message names the
@@ -236,6 +251,7 @@ def read_problem(path: str | Path, *, allow_outside: bool = False) -> Problem:
     path : str or Path, the TOML file
     allow_outside : bool, whether files that it names may lie outside of its folder; a file can
         allow that itself
+    changes : Change, what stands in for some of what the file says
 
     Returns
     -------
@@ -265,7 +281,7 @@ def read_problem(path: str | Path, *, allow_outside: bool = False) -> Problem:
     """
     path = Path(path)
     source = read_text(path)
-    file, place = parse(path, source), Place(path)
+    place, file = parse(path, source, changes)
     folder = Folder(path.parent, allow_outside or file.allow_outside)
     world = build_world(file.world, place / "world", folder, file.seed)
     with (place / "world").locating():
@@ -282,7 +298,7 @@ def read_problem(path: str | Path, *, allow_outside: bool = False) -> Problem:
     learner = _made("learner", plan.learner, place / "plan" / "learner")
     simulated = {"learner": learner} if plan.teacher.name == "PerfGreedy" else {}
     return Problem(
-        path=path,
+        place=place,
         source=source,
         title=file.title or path.stem,
         seed=file.seed,

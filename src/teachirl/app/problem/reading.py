@@ -13,6 +13,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from ...errors import FileFormatError
+from .changes import Change, changed
 from .named import NAMED, parameters_model
 from .places import Place, meant, refuse_all, shortened, shown
 from .schema import KINDS, FeatureLimit, Plan, ProblemFile
@@ -68,8 +69,15 @@ def read_text(path: Path) -> str:
         ) from None
 
 
-def parse(path: Path, text: str) -> ProblemFile:
-    """The checked tables of a file, or an error that lists its mistakes."""
+def parse(path: Path, text: str, changes: Iterable[Change] = ()) -> tuple[Place, ProblemFile]:
+    """The place and the checked tables of a file, or an error that lists its mistakes.
+
+    Parameters
+    ----------
+    path : the file
+    text : what is in it
+    changes : Change, what stands in for some of it
+    """
     # Without what is quoted, and without comments, dots are those of keys and of numbers.
     if LONG_KEY.search(QUOTED.sub("x", text)):
         raise FileFormatError(f"{path}: expected keys of at most {MAX_PARTS} parts, got more")
@@ -79,10 +87,11 @@ def parse(path: Path, text: str) -> ProblemFile:
         raise FileFormatError(f"{path}: expected a few lists in lists, got too many") from None
     except ValueError as error:  # also what int() says of too many digits
         raise FileFormatError(f"{path}: this is not TOML: {shortened(error)}") from None
+    place, tables = changed(Place(path), tables, changes)
     try:
-        return ProblemFile.model_validate(tables)
+        return place, ProblemFile.model_validate(tables)
     except ValidationError as error:
-        refuse_all(_mistakes(Place(path), error), partial(_message, tables))
+        refuse_all(_mistakes(place, error), partial(_message, tables))
         raise
 
 
