@@ -314,6 +314,6 @@ def test_several_mistakes_are_told_at_once(folder):
     assert lines[0] == "world.size: expected a whole number, got '4'"
     assert lines[1] == "world.slib: there is no such key; did you mean 'slip'?"
     assert lines[2] == "plan.budget: expected a whole number, got 1.5"
-    assert lines[-1] == "… and 2 more mistakes"
+    assert lines[-1] == "… and 2 more mistakes; teachirl check tells all of them"
     path.write_text(TOML["grid"].replace('"cell 0"', "ab").replace('"cell 3"', "cd"))
     assert len(message_of(path).splitlines()) == 2

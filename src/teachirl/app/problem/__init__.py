@@ -1,10 +1,12 @@
 """A user's problem file (TOML), read strictly: from a file to a `Task`."""
 
+from .building import read_problem
 from .changes import Change
 from .example import example_text
 from .features import Teachables
 from .goals import Baseline
-from .problem import Problem, Show, read_problem
+from .mistakes import ProblemFileError
+from .problem import Problem, Show
 from .reference import reference
 from .rewards import RewardSource
 
@@ -12,6 +14,7 @@ __all__ = [
     "Baseline",
     "Change",
     "Problem",
+    "ProblemFileError",
     "RewardSource",
     "Show",
     "Teachables",

@@ -14,6 +14,8 @@ from ...errors import FileFormatError, InvalidInputError
 
 # Of so many mistakes each is told; of further ones, how many there are.
 TOLD = 5
+# So many of a kind are looked at.
+KEPT = 20
 # What the reader of a file format says may quote the file; so many characters are enough.
 LONGEST = 600
 # Among more names than this no similar one is sought, as that takes a while.
@@ -66,7 +68,8 @@ class Place:
         try:
             yield
         except (InvalidInputError, FileFormatError) as error:
-            raise FileFormatError(f"{self}: {shortened(error)}") from error
+            lines = "\n".join(f"{self}: {shortened(line)}" for line in str(error).splitlines())
+            raise FileFormatError(lines) from error
         except OSError as error:
             raise FileFormatError(f"{self}: cannot read it: {error.strerror or error}") from error
 
@@ -80,15 +83,15 @@ def called_by_name(path: Path, name: str) -> Iterator[None]:
         raise FileFormatError(str(error).replace(str(path), name)) from error
 
 
-def refuse_all(mistakes: Iterable[tuple[Place, T]], say: Callable[[T], str]) -> None:
+def refuse_all(mistakes: Iterable[tuple[Place | str, T]], say: Callable[[T], str]) -> None:
     """Refuse the file if there are mistakes, the first few with a line each: what is to say of it.
 
     The others are only counted, as a search for similar names takes a while.
     """
     found = list(mistakes)
-    lines = [f"{place}: {say(what)}" for place, what in found[:TOLD]]
-    if len(found) > TOLD:
-        lines.append(f"… and {len(found) - TOLD} more mistakes")
+    lines = [f"{place}: {say(what)}" for place, what in found[:KEPT]]
+    if len(found) > KEPT:
+        lines.append(f"… and {len(found) - KEPT} more mistakes")
     if lines:
         raise FileFormatError("\n".join(lines))
 
@@ -120,9 +123,8 @@ def shown(value: object) -> str:
     return str(value)[:60]
 
 
-def shortened(error: Exception) -> str:
+def shortened(text: str) -> str:
     """What an error says, unless that is endless."""
-    text = str(error)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 

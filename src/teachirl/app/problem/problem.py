@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 
 from ...arrays import Floats, frozen
 from ...demonstrations.demonstration import Demonstration, as_demonstration
 from ...demonstrations.inferred_weights import InferredWeights, infer_weights
-from ...errors import require
-from ...guarantees.bounds import check_units
 from ...learners import Informed
 from ...learners import Learner as LearnerProtocol
 from ...mdp.model import MDP
@@ -29,17 +25,10 @@ from ...views.teaching_risk import teaching_risk
 from ...views.worldview import Worldview
 from ...what_to_show.search import Shown, best_demonstration
 from ...worlds import World
-from .changes import Change
-from .episodes import read_episodes, read_policy
-from .features import Features, Teachables, build_teachables, build_view
-from .files import MAX_FEATURES, Folder
-from .goals import Baseline, build_baseline, build_goals
-from .named import NAMED, NamedCall
+from .features import Teachables
+from .goals import Baseline
 from .places import Place
-from .reading import parse, read_text
-from .rewards import RewardSource, build_reward
-from .schema import Demonstration as DemonstrationTable
-from .worlds import build_world
+from .rewards import RewardSource
 
 # Of more features than this, which directions no policy can change is not found within a minute.
 MANY = 2000
@@ -238,106 +227,4 @@ class Problem:
             )
 
 
-def read_problem(
-    path: str | Path, *, allow_outside: bool = False, changes: Iterable[Change] = ()
-) -> Problem:
-    """Read a problem file; `docs/problem_file.md` says what can be in it.
-
-    Every mistake in it, or in a file that it names, is a `FileFormatError` whose message names the
-    file, the field, what was expected and what came.
-
-    Parameters
-    ----------
-    path : str or Path, the TOML file
-    allow_outside : bool, whether files that it names may lie outside of its folder; a file can
-        allow that itself
-    changes : Change, what stands in for some of what the file says
-
-    Returns
-    -------
-    Problem, whose `task` is what `teach` takes
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from teachirl.app.problem import read_problem
-    >>> text = '''
-    ... [world]
-    ... name = "chain"
-    ... [reward.weights]
-    ... "cell 1" = -1.0
-    ... "cell 5" = 1.0
-    ... [learner]
-    ... sees = ["cell 3"]
-    ... [teach]
-    ... features = "all"
-    ... '''
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "figure_1.toml"
-    ...     _ = path.write_text(text)
-    ...     problem = read_problem(path)
-    >>> problem.task
-    Task(5 features, 1 row seen, 4 teachable)
-    """
-    path = Path(path)
-    source = read_text(path)
-    place, file = parse(path, source, changes)
-    folder = Folder(path.parent, allow_outside or file.allow_outside)
-    world = build_world(file.world, place / "world", folder, file.seed)
-    with (place / "world").locating():
-        count = world.mdp.n_features
-        require(count <= MAX_FEATURES, f"expected at most {MAX_FEATURES} features, got {count}")
-        check_units(world.mdp)
-    features = Features(world.mdp)
-    reward = build_reward(file.reward, place / "reward", folder, world, features)
-    view = build_view(file.learner, place / "learner", folder, features)
-    seen = file.learner.sees or []
-    teachables = build_teachables(file.teach, place / "teach", features, seen, world)
-    show, shown = _shown(file.demonstration, place / "demonstration", folder, world.mdp)
-    plan = file.plan
-    learner = _made("learner", plan.learner, place / "plan" / "learner")
-    simulated = {"learner": learner} if plan.teacher.name == "PerfGreedy" else {}
-    return Problem(
-        place=place,
-        source=source,
-        title=file.title or path.stem,
-        seed=file.seed,
-        world=world,
-        files=tuple(folder.digests.items()),
-        reward=reward,
-        worldview=view,
-        teachables=teachables,
-        show=show,
-        shown=shown,
-        teacher=cast(
-            Teacher, _made("teacher", plan.teacher, place / "plan" / "teacher", simulated)
-        ),
-        learner=learner,
-        budget=plan.budget,
-        max_cost=plan.max_cost,
-        asked=build_goals(plan, place / "plan", features),
-        baseline=build_baseline(plan.baseline, place / "plan" / "baseline", folder, world.mdp),
-        mismatch=plan.mismatch,
-    )
-
-
-def _shown(
-    table: DemonstrationTable, place: Place, folder: Folder, mdp: MDP
-) -> tuple[Show, Policy | Demonstration | None]:
-    """How the demonstration is given, and what was read of it."""
-    if table.policy is not None:
-        with (place / "policy").locating():
-            return Show.POLICY, read_policy(folder, table.policy, mdp)
-    if table.trajectories is not None:
-        with (place / "trajectories").locating():
-            episodes = read_episodes(folder, table.trajectories, mdp)
-            return Show.RECORDED, Demonstration.from_trajectories(mdp, episodes, table.confidence)
-    return Show(table.show or Show.OPTIMAL), None
-
-
-def _made(kind: str, call: NamedCall, place: Place, also: dict[str, Any] | None = None) -> Any:
-    with place.locating():
-        return NAMED[kind][call.name](**call.parameters, **(also or {}))
-
-
-__all__ = ["Problem", "read_problem"]
+__all__ = ["Problem", "Show"]

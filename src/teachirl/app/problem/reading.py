@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from ...errors import FileFormatError
 from .changes import Change, changed
+from .mistakes import Mistakes
 from .named import NAMED, parameters_model
 from .places import Place, meant, refuse_all, shortened, shown
 from .schema import KINDS, FeatureLimit, Plan, ProblemFile
@@ -49,6 +50,8 @@ LIMITS = {
     "string_too_short": "a text that is not empty",
     "too_short": "a table that is not empty",
 }
+# Without these, nothing more can be said about the rest.
+NEEDED = frozenset({"allow_outside", "world"})
 
 
 def read_text(path: Path) -> str:
@@ -69,13 +72,19 @@ def read_text(path: Path) -> str:
         ) from None
 
 
-def parse(path: Path, text: str, changes: Iterable[Change] = ()) -> tuple[Place, ProblemFile]:
-    """The place and the checked tables of a file, or an error that lists its mistakes.
+def parse(
+    path: Path, text: str, mistakes: Mistakes, changes: Iterable[Change] = ()
+) -> tuple[Place, ProblemFile]:
+    """The place and the checked tables of a file.
+
+    Tables with mistakes, which are kept, are as if they were left out; a file whose world is not
+    right is refused.
 
     Parameters
     ----------
     path : the file
     text : what is in it
+    mistakes : Mistakes, to add to
     changes : Change, what stands in for some of it
     """
     # Without what is quoted, and without comments, dots are those of keys and of numbers.
@@ -86,13 +95,18 @@ def parse(path: Path, text: str, changes: Iterable[Change] = ()) -> tuple[Place,
     except RecursionError:
         raise FileFormatError(f"{path}: expected a few lists in lists, got too many") from None
     except ValueError as error:  # also what int() says of too many digits
-        raise FileFormatError(f"{path}: this is not TOML: {shortened(error)}") from None
+        raise FileFormatError(f"{path}: this is not TOML: {shortened(str(error))}") from None
     place, tables = changed(Place(path), tables, changes)
     try:
         return place, ProblemFile.model_validate(tables)
     except ValidationError as error:
-        refuse_all(_mistakes(place, error), partial(_message, tables))
-        raise
+        found = list(_mistakes(place, error))
+        mistakes.of(partial(refuse_all, found, partial(_message, tables)))
+        wrong = {part for here, _ in found for part in here.parts[:1]}
+        if not wrong or not NEEDED.isdisjoint(wrong) or "world" not in tables:
+            mistakes.refuse()
+        rest = {key: value for key, value in tables.items() if key not in wrong}
+        return place, ProblemFile.model_validate({"learner": {"sees": []}} | rest)
 
 
 def _mistakes(place: Place, error: ValidationError) -> Iterator[tuple[Place, Any]]:

@@ -10,7 +10,7 @@ import codecs
 import csv
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -20,7 +20,7 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...errors import FileFormatError, MissingExtraError
 from .files import MAX_NUMBERS
-from .places import listed, meant, shown
+from .places import listed, meant, refuse_all, shown
 
 MAX_NAME = 1000
 MAX_ROWS = 20_000_000
@@ -61,14 +61,19 @@ class Table:
     def refuse(self, row: int, message: str) -> NoReturn:
         raise FileFormatError(f"{self.name}, {self.where(row)}: {message}")
 
+    def refuse_rows(self, rows: Iterable[int], say: Callable[[int], str]) -> None:
+        """Refuse the table if there are such rows, the first few with a line each."""
+        found = [int(row) for row in rows]
+        refuse_all(((f"{self.name}, {self.where(row)}", row) for row in found), say)
+
     def index(self, names: dict[str, int], column: str) -> Ints:
         """int array [n], the numbers of a column's names, which must all be known."""
-        numbers = np.empty(len(self), dtype=np.int64)
-        for row, name in enumerate(self.texts[column]):
-            number = names.get(name)
-            if number is None:
-                self.refuse(row, f"there is no {column} {shown(name)}{meant(name, names)}")
-            numbers[row] = number
+        texts = self.texts[column]
+        numbers = np.fromiter((names.get(name, -1) for name in texts), np.int64, len(self))
+        self.refuse_rows(
+            np.flatnonzero(numbers < 0),
+            lambda row: f"there is no {column} {shown(texts[row])}{meant(texts[row], names)}",
+        )
         return numbers
 
     def refuse_repeats(self, keys: Ints, what: str) -> None:
@@ -82,10 +87,10 @@ class Table:
     def probabilities(self) -> Floats:
         """array [n], the column of that name."""
         chances = self.column("probability")
-        bad = np.flatnonzero((chances < 0.0) | (chances > 1.0))
-        if len(bad):
-            row = int(bad[0])
-            self.refuse(row, f"expected a probability from 0 to 1, got {chances[row]:g}")
+        self.refuse_rows(
+            np.flatnonzero((chances < 0.0) | (chances > 1.0)),
+            lambda row: f"expected a probability from 0 to 1, got {chances[row]:g}",
+        )
         return chances
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +17,7 @@ from ...worlds.built_in import BUILT_IN
 from ...worlds.gymnasium import gymnasium_world
 from ...worlds.map import map_from_names
 from .files import MAX_NUMBERS, MAX_STATES, Folder
+from .mistakes import Mistakes
 from .named import NamedCall
 from .places import Place, called_by_name, meant, shown
 from .schema import GymnasiumWorld, SavedWorld, TableWorld
@@ -25,8 +27,19 @@ from .tables import Table, read_table
 SUM_TOLERANCE = 1e-9
 
 
-def build_world(world: object, place: Place, folder: Folder, seed: int) -> World:
-    """The world that a file describes; `place` is where, and `seed` that of random worlds."""
+def build_world(
+    world: object, place: Place, folder: Folder, seed: int, mistakes: Mistakes
+) -> World:
+    """The world that a file describes.
+
+    Parameters
+    ----------
+    world : the checked table
+    place : where it stands
+    folder : that of the file
+    seed : that of random worlds
+    mistakes : Mistakes, to which those of tables are added
+    """
     if isinstance(world, NamedCall):
         return _built_in(world, place, seed)
     if isinstance(world, GymnasiumWorld):
@@ -44,7 +57,7 @@ def build_world(world: object, place: Place, folder: Folder, seed: int) -> World
                 mdp = MDP.load(path, max_bytes=8 * MAX_NUMBERS)
     else:
         assert isinstance(world, TableWorld)
-        mdp = _from_tables(world, place, folder)
+        mdp = _from_tables(world, place, folder, mistakes)
     return World(mdp, map=map_from_names(mdp))
 
 
@@ -62,32 +75,33 @@ def _built_in(world: NamedCall, place: Place, seed: int) -> World:
         return found.world(**given)
 
 
-def _from_tables(world: TableWorld, place: Place, folder: Folder) -> MDP:
+def _from_tables(world: TableWorld, place: Place, folder: Folder, mistakes: Mistakes) -> MDP:
+    def table(key: str, **columns: Any) -> Table | None:
+        name = getattr(world, key)
+
+        def read() -> Table:
+            with (place / key).locating():
+                return read_table(folder.file(name), name, **columns)
+
+        return None if name is None else mistakes.of(read)
+
+    targets = ("state", "action", "next_state")
+    transitions = table("transitions", texts=targets, numbers=("probability",))
+    features = table("features", texts=("state", "action"), optional=("action",), further=True)
+    chances = table("start", texts=("state",), numbers=("probability",))
+    if transitions is None:
+        mistakes.refuse()
     with (place / "transitions").locating():
-        moves = _Moves(
-            read_table(
-                folder.file(world.transitions),
-                world.transitions,
-                texts=("state", "action", "next_state"),
-                numbers=("probability",),
-            )
-        )
-    with (place / "features").locating():
-        features = read_table(
-            folder.file(world.features),
-            world.features,
-            texts=("state", "action"),
-            optional=("action",),
-            further=True,
-        )
-        phi = moves.features(features)
-    start = np.full(moves.n_states, 1.0 / moves.n_states)
-    if world.start is not None:
-        with (place / "start").locating():
-            chances = read_table(
-                folder.file(world.start), world.start, texts=("state",), numbers=("probability",)
-            )
+        moves = _Moves(transitions)
+    phi, start = None, np.full(moves.n_states, 1.0 / moves.n_states)
+    if features is not None:
+        with mistakes.collecting(), (place / "features").locating():
+            phi = moves.features(features)
+    if chances is not None:
+        with mistakes.collecting(), (place / "start").locating():
             start = moves.start(chances)
+    if features is None or phi is None:
+        mistakes.refuse()
     with place.locating():
         return moves.mdp(phi, features.columns, start, world.discount)
 
@@ -117,14 +131,13 @@ class _Moves:
         chances = table.probabilities()
         sums = np.bincount(rows, weights=chances)
         bad = np.flatnonzero(np.abs(sums - 1.0) > SUM_TOLERANCE)
-        if len(bad):
-            row = int(self.first[bad].min())
-            total = float(sums[rows[row]])
-            table.refuse(
-                row,
+        table.refuse_rows(
+            np.sort(self.first[bad]),
+            lambda row: (
                 f"expected the probabilities of {self.name_of(int(keys[row]))} to sum to 1 within "
-                f"{SUM_TOLERANCE:g}, got {total:.12g}",
-            )
+                f"{SUM_TOLERANCE:g}, got {sums[rows[row]]:.12g}"
+            ),
+        )
         self.ends = bool((targets == self.n_states).any())
         self.rows = sp.csr_array(
             (chances, (rows, targets)), shape=(len(self.pairs), self.n_states + self.ends)
@@ -206,16 +219,15 @@ def _numbered(names: list[str]) -> dict[str, int]:
 
 def _targets(table: Table, states: dict[str, int]) -> Ints:
     """int array [n], the numbers of the next states; where there is none, S."""
-    targets = np.empty(len(table), dtype=np.int64)
-    for row, name in enumerate(table.texts["next_state"]):
-        number = states.get(name) if name else len(states)
-        if number is None:
-            table.refuse(
-                row,
-                f"next_state {shown(name)} has no transitions of its own; leave it empty where the "
-                f"episode ends{meant(name, states, also=False)}",
-            )
-        targets[row] = number
+    names, numbers = table.texts["next_state"], {"": len(states)} | states
+    targets = np.fromiter((numbers.get(name, -1) for name in names), np.int64, len(table))
+    table.refuse_rows(
+        np.flatnonzero(targets < 0),
+        lambda row: (
+            f"next_state {shown(names[row])} has no transitions of its own; leave it empty where "
+            f"the episode ends{meant(names[row], states, also=False)}"
+        ),
+    )
     return targets
 
 

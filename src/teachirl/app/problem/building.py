@@ -1,0 +1,149 @@
+"""From the tables of a problem file, and the files that it names, to a `Problem`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, cast
+
+from ...demonstrations.demonstration import Demonstration
+from ...errors import require
+from ...guarantees.bounds import check_units
+from ...mdp.model import MDP
+from ...mdp.policy import Policy
+from ...teachers import Teacher
+from ...worlds import World
+from .changes import Change
+from .episodes import read_episodes, read_policy
+from .features import Features, build_teachables, build_view
+from .files import MAX_FEATURES, Folder
+from .goals import build_baseline, build_goals
+from .mistakes import Mistakes
+from .named import NAMED, NamedCall
+from .places import Place
+from .problem import Problem, Show
+from .reading import parse, read_text
+from .rewards import build_reward
+from .schema import Demonstration as DemonstrationTable
+from .schema import ProblemFile
+from .worlds import build_world
+
+
+def read_problem(
+    path: str | Path, *, allow_outside: bool = False, changes: Iterable[Change] = ()
+) -> Problem:
+    """Read a problem file; `docs/problem_file.md` says what can be in it.
+
+    Mistakes in it, or in files that it names, are one `FileFormatError`, whose message names, for
+    each of the first few, the file, the field, what was expected and what came.
+
+    Parameters
+    ----------
+    path : str or Path, the TOML file
+    allow_outside : bool, whether files that it names may lie outside of its folder; a file can
+        allow that itself
+    changes : Change, what stands in for some of what the file says
+
+    Returns
+    -------
+    Problem, whose `task` is what `teach` takes
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from teachirl.app.problem import read_problem
+    >>> text = '''
+    ... [world]
+    ... name = "chain"
+    ... [reward.weights]
+    ... "cell 1" = -1.0
+    ... "cell 5" = 1.0
+    ... [learner]
+    ... sees = ["cell 3"]
+    ... [teach]
+    ... features = "all"
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "figure_1.toml"
+    ...     _ = path.write_text(text)
+    ...     problem = read_problem(path)
+    >>> problem.task
+    Task(5 features, 1 row seen, 4 teachable)
+    """
+    path, mistakes = Path(path), Mistakes()
+    source = read_text(path)
+    place, file = parse(path, source, mistakes, changes)
+    folder = Folder(path.parent, allow_outside or file.allow_outside)
+    world = mistakes.of(lambda: _world(file, place / "world", folder, mistakes))
+    if world is None:
+        mistakes.refuse()
+    return _problem(source, place, file, folder, world, mistakes)
+
+
+def _world(file: ProblemFile, place: Place, folder: Folder, mistakes: Mistakes) -> World:
+    world = build_world(file.world, place, folder, file.seed, mistakes)
+    with place.locating():
+        count = world.mdp.n_features
+        require(count <= MAX_FEATURES, f"expected at most {MAX_FEATURES} features, got {count}")
+        check_units(world.mdp)
+    return world
+
+
+def _problem(
+    source: str, place: Place, file: ProblemFile, folder: Folder, world: World, mistakes: Mistakes
+) -> Problem:
+    """All that the world was needed for."""
+    mdp, plan, features = world.mdp, file.plan, Features(world.mdp)
+    seen = file.learner.sees or []
+    learner = mistakes.of(lambda: _made("learner", plan.learner, place / "plan" / "learner"))
+    simulated = {"learner": learner} if plan.teacher.name == "PerfGreedy" else {}
+    at = place / "plan"
+    parts: dict[str, Any] = {
+        "reward": lambda: build_reward(file.reward, place / "reward", folder, world, features),
+        "worldview": lambda: build_view(file.learner, place / "learner", folder, features),
+        "teachables": lambda: build_teachables(file.teach, place / "teach", features, seen, world),
+        "teacher": lambda: cast(Teacher, _made("teacher", plan.teacher, at / "teacher", simulated)),
+        "asked": lambda: build_goals(plan, at, features),
+        "baseline": lambda: build_baseline(plan.baseline, at / "baseline", folder, mdp),
+        "shown": lambda: _shown(file.demonstration, place / "demonstration", folder, mdp),
+    }
+    built: dict[str, Any] = {name: mistakes.of(make) for name, make in parts.items()}
+    mistakes.refuse_any()
+    show, shown = built.pop("shown")
+    return Problem(
+        place=place,
+        source=source,
+        title=file.title or place.path.stem,
+        seed=file.seed,
+        world=world,
+        files=tuple(folder.digests.items()),
+        show=show,
+        shown=shown,
+        learner=cast(Any, learner),
+        budget=plan.budget,
+        max_cost=plan.max_cost,
+        mismatch=plan.mismatch,
+        **built,
+    )
+
+
+def _shown(
+    table: DemonstrationTable, place: Place, folder: Folder, mdp: MDP
+) -> tuple[Show, Policy | Demonstration | None]:
+    """How the demonstration is given, and what was read of it."""
+    if table.policy is not None:
+        with (place / "policy").locating():
+            return Show.POLICY, read_policy(folder, table.policy, mdp)
+    if table.trajectories is not None:
+        with (place / "trajectories").locating():
+            episodes = read_episodes(folder, table.trajectories, mdp)
+            return Show.RECORDED, Demonstration.from_trajectories(mdp, episodes, table.confidence)
+    return Show(table.show or Show.OPTIMAL), None
+
+
+def _made(kind: str, call: NamedCall, place: Place, also: dict[str, Any] | None = None) -> Any:
+    with place.locating():
+        return NAMED[kind][call.name](**call.parameters, **(also or {}))
+
+
+__all__ = ["read_problem"]

@@ -1,0 +1,81 @@
+"""The mistakes of a problem file, collected, so that they are told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn, TypeVar
+
+from ...errors import FileFormatError
+from .places import TOLD
+
+T = TypeVar("T")
+
+
+class ProblemFileError(FileFormatError):
+    """A problem file has mistakes; the message tells the first few.
+
+    Attributes
+    ----------
+    mistakes : str, a line each; all that could be found at once
+    """
+
+    def __init__(self, mistakes: tuple[str, ...]) -> None:
+        self.mistakes = mistakes
+        more = len(mistakes) - TOLD
+        told = list(mistakes[:TOLD])
+        if more == 1:
+            told = list(mistakes)
+        elif more > 1:
+            told.append(f"… and {more} more mistakes; teachirl check tells all of them")
+        super().__init__("\n".join(told))
+
+
+class Mistakes:
+    """Mistakes that were found so far: one does not keep others from being found.
+
+    Examples
+    --------
+    >>> mistakes = Mistakes()
+    >>> mistakes.of(lambda: 1)
+    1
+    >>> def wrong():
+    ...     raise FileFormatError("car.toml, seed: expected a number, got 'x'")
+    >>> mistakes.of(wrong)
+    >>> mistakes.found
+    ["car.toml, seed: expected a number, got 'x'"]
+    """
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def of(self, make: Callable[[], T]) -> T | None:
+        """What `make` makes; None if that is a mistake, which is kept."""
+        with self.collecting():
+            return make()
+        return None
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """A mistake within this block is kept, and ends the block."""
+        try:
+            yield
+        except FileFormatError as error:
+            self.add(error)
+
+    def add(self, error: FileFormatError) -> None:
+        """Keep the mistakes that an error tells, a line each."""
+        lines = error.mistakes if isinstance(error, ProblemFileError) else str(error).splitlines()
+        self.found += [line for line in lines if line not in self.found]
+
+    def refuse(self) -> NoReturn:
+        """Refuse the file for what was found."""
+        raise ProblemFileError(tuple(self.found))
+
+    def refuse_any(self) -> None:
+        """Refuse the file if something was found."""
+        if self.found:
+            self.refuse()
+
+
+__all__ = ["Mistakes", "ProblemFileError"]
