@@ -1,5 +1,6 @@
 """What a notebook shows of results: short texts, and HTML in which no name does harm."""
 
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -93,3 +94,132 @@ class TestPlanning:
     def test_what_moves_is_told_in_a_line(self, grid):
         assert repr(grid.dynamics) == "Dynamics(400 states, 1600 state-action pairs, discount 0.9)"
         assert len(repr(ti.soft_policy(grid, np.ones(100)))) < 60
+
+
+@pytest.fixture(scope="module")
+def case(grid):
+    """A learner that sees five mixtures of a hundred features."""
+    rng = np.random.default_rng(0)
+    weights, view = rng.standard_normal(100), ti.Worldview(rng.standard_normal((5, 100)))
+    return grid, view, weights, ti.optimal_policy(grid, weights).policy
+
+
+@pytest.fixture(scope="module")
+def certificate(case):
+    return ti.certify(*case)
+
+
+@pytest.fixture(scope="module")
+def picture():
+    mdp = ti.worlds.chain(5)
+    return ti.plot_policy(mdp, ti.Policy.uniform(mdp))
+
+
+class TestGuarantees:
+    def test_a_worst_case_is_short(self, case):
+        found = ti.worst_case(*case)
+        assert len(repr(found)) < 80 and "OPTIMAL" in repr(found)
+        text = page_of(found)
+        assert "Policy(" in text and str(found.status) in text
+
+    def test_a_certificate_has_its_bounds(self, certificate):
+        assert len(repr(certificate)) < 80
+        text = page_of(certificate)
+        for bound in certificate.bounds:
+            assert bound.name in text and bound.sentence in text
+            assert len(repr(bound)) < 80
+        assert len(repr(certificate.look)) < 80
+        assert len(repr(certificate.theorem_2)) < 400
+
+    def test_a_certificate_that_speaks_of_nobody_says_so(self):
+        mdp = ti.worlds.chain(5)
+        far = ti.Demonstration(np.full(5, 40.0))
+        found = ti.certify(mdp, ti.Worldview(np.eye(5)), [0, 0, 0, 0, 1], far)
+        assert "nothing is guaranteed" in page_of(found)
+        with pytest.raises(ti.InvalidInputError, match="no policy matches"):
+            found.plot()
+
+    def test_a_certificate_is_drawn(self, certificate):
+        picture = certificate.plot()
+        [bars] = picture.figure.panels[0].marks
+        assert bars.heights.tolist() == [bound.gap for bound in certificate.bounds]
+        assert bars.marked == (2,)
+        assert "exact: at most" in picture.alts[0]
+
+    def test_what_to_show_is_short(self, case):
+        mdp, view, weights, _ = case
+        rng = np.random.default_rng(0)
+        shown = ti.best_demonstration(mdp, view, weights, starts=1, proof_solves=0, rng=rng)
+        assert len(repr(shown)) < 80
+        assert shown.sentence in page_of(shown)
+
+    def test_what_names_the_features_is_a_sentence(self, case):
+        mdp, view, weights, _ = case
+        assert len(repr(ti.blind_spot(mdp, view, weights))) < 400
+        assert len(repr(ti.greedy_plan(view, weights, np.eye(100), size=2))) < 80
+
+
+class TestPolicies:
+    def test_visits_and_arrows(self):
+        mdp = ti.worlds.gridworld(3, discount=0.5, slip=0.2)
+        picture = ti.plot_policy(mdp, ti.optimal_policy(mdp, np.eye(9)[0]).policy)
+        [cells] = picture.figure.panels[0].marks
+        assert cells.values.sum() == pytest.approx(2.0)
+        assert {tuple(step) for step in cells.moves[:, 2:]} == {(0.0, -1.0), (-1.0, 0.0)}
+        assert (cells.row_names, cells.column_names) == (("0", "1", "2"), ("0", "1", "2"))
+
+    def test_worlds_bring_their_own_map(self):
+        road = ti.worlds.driving()
+        picture = ti.plot_policy(road, ti.Policy.uniform(road.mdp))
+        assert picture.figure.panels[0].marks[0].row_names == road.map.row_names
+
+    @pytest.mark.parametrize("shape", [(2, 3), (3, 2), (1, 4), (4, 1)])
+    def test_grids_of_ones_own_are_recognised(self, shape):
+        rows, columns = shape
+        cells = np.arange(rows * columns)
+        moves = {"up": (-1, 0), "wait": (0, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
+        tables = []
+        for down, right in moves.values():
+            row = np.clip(cells // columns + down, 0, rows - 1)
+            column = np.clip(cells % columns + right, 0, columns - 1)
+            tables.append(np.eye(len(cells))[row * columns + column])
+        mdp = ti.MDP.from_arrays(
+            np.stack(tables), np.eye(len(cells)), discount=0.9, first="action", action_names=moves
+        )
+        picture = ti.plot_policy(mdp, ti.Policy.uniform(mdp))
+        assert picture.figure.panels[0].marks[0].values.shape == shape
+
+    def test_what_lies_nowhere_is_told(self):
+        mdp = ti.worlds.garnet(np.random.default_rng(0), 6, 2, 2, 3)
+        with pytest.raises(ti.InvalidInputError, match="call them like 'row 2, column 5'"):
+            ti.plot_policy(mdp, ti.Policy.uniform(mdp))
+        # Actions with the right names that lead elsewhere are no grid.
+        ring = np.stack([np.roll(np.eye(5), 1, axis=1), np.roll(np.eye(5), -1, axis=1)])
+        names = ["right", "left"]
+        mdp = ti.MDP.from_arrays(ring, np.eye(5), discount=0.9, first="action", action_names=names)
+        with pytest.raises(ti.InvalidInputError, match="where the states lie"):
+            ti.plot_policy(mdp, ti.Policy.uniform(mdp))
+
+
+class TestPictures:
+    def test_a_notebook_shows_it_with_words_for_who_cannot_see_it(self, picture):
+        page = picture._repr_html_()
+        assert page.count("data:image/svg+xml;base64,") == 1
+        assert 'alt="a grid of 1 × 5 cells' in page
+
+    def test_it_is_a_file(self, picture, tmp_path):
+        for suffix, magic in (("png", b"\x89PNG"), ("pdf", b"%PDF"), ("csv", b"panel,")):
+            picture.save(tmp_path / f"it.{suffix}")
+            assert (tmp_path / f"it.{suffix}").read_bytes().startswith(magic)
+        with pytest.raises(ti.InvalidInputError, match=r"path must end with .*, got it\.doc"):
+            picture.save(tmp_path / "it.doc")
+
+    def test_it_is_a_figure_of_matplotlib(self, picture):
+        [axis] = picture.matplotlib().axes
+        assert axis.get_xlabel() == "column"
+
+    def test_without_matplotlib_the_extra_is_named(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        mdp = ti.worlds.chain(5)
+        with pytest.raises(ti.MissingExtraError, match=r"teachirl\[plot\]"):
+            ti.plot_policy(mdp, ti.Policy.uniform(mdp))

@@ -6,6 +6,7 @@ from .demonstrations.sampling import sample_trajectories
 from .demonstrations.trajectories import Trajectories
 from .demonstrations.trajectory_files import read_trajectories, write_trajectories
 from .errors import FileFormatError, InvalidInputError, MissingExtraError, TeachirlError
+from .figures.picture import Picture
 from .guarantees.apparent_optimality import Look, best_look
 from .guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from .guarantees.certificate import Certificate, certify
@@ -30,6 +31,7 @@ from .teaching.teach import teach
 from .views.teaching_risk import BlindSpot, blind_spot, relative_risk, risk_after, teaching_risk
 from .views.worldview import Worldview
 from .what_to_show.search import Shown, ShownStatus, best_demonstration
+from .worlds.pictures import plot_policy
 
 __version__: str
 
@@ -53,6 +55,7 @@ __all__ = [
     "Look",
     "LooksOptimal",
     "MissingExtraError",
+    "Picture",
     "Plan",
     "PlanStatus",
     "Plans",
@@ -87,6 +90,7 @@ __all__ = [
     "occupancy",
     "optimal_policies",
     "optimal_policy",
+    "plot_policy",
     "policy_from_occupancy",
     "read_problem",
     "read_trajectories",

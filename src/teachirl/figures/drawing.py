@@ -12,7 +12,7 @@ import io
 import logging
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -53,28 +53,37 @@ PAGE_SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
 }
+# Without a date, equal figures are equal files.
+UNDATED: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": None}
+FORMATS = (*UNDATED, "csv")
 # With more columns than this, lines between cells would hide them.
 MOST_LINES = 40
 
 
 def write_figure(figure: Figure, folder: Path) -> list[Path]:
     """Draw a figure to folder/name.pdf, .svg and .png, and its numbers to .csv; atomically."""
-    # Without a date, equal figures are equal files.
-    undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": None}
-    contents = {}
-    with _drawn(figure) as drawing:
-        for suffix, metadata in undated.items():
-            # Not to the file: matplotlib does not get over a disk that is full.
-            image = io.BytesIO()
-            drawing.savefig(image, format=suffix, dpi=200, metadata=metadata)
-            contents[suffix] = image.getvalue()
-    contents["csv"] = csv_text(figure).encode()
+    contents = figure_contents(figure, FORMATS)
     made_folder(folder)
     paths = [folder / f"{figure.name}.{suffix}" for suffix in contents]
     for path, content in zip(paths, contents.values(), strict=True):
         with replacing(path) as file:
             file.write(content)
     return paths
+
+
+def figure_contents(figure: Figure, formats: Iterable[str]) -> dict[str, bytes]:
+    """What the files of a figure have in them, by their suffixes, some of `FORMATS`."""
+    contents = {}
+    with drawn(figure) as drawing:
+        for suffix in formats:
+            if suffix == "csv":
+                contents[suffix] = csv_text(figure).encode()
+                continue
+            # Not to the file: matplotlib does not get over a disk that is full.
+            image = io.BytesIO()
+            drawing.savefig(image, format=suffix, dpi=200, metadata=UNDATED[suffix])
+            contents[suffix] = image.getvalue()
+    return contents
 
 
 def csv_text(figure: Figure) -> str:
@@ -103,7 +112,7 @@ def panel_svg(panel: Panel) -> str:
     """
     alone = Figure("", "", (replace(panel, title=""),))
     text = io.StringIO()
-    with _drawn(alone, PAGE_SETTINGS) as drawing, warnings.catch_warnings():
+    with drawn(alone, PAGE_SETTINGS) as drawing, warnings.catch_warnings():
         # What matplotlib's font lacks, the reader's has.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         drawing.draw_without_rendering()
@@ -125,7 +134,8 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _drawn(figure: Figure, settings: dict[Any, Any] = SETTINGS) -> Iterator[Any]:
+def drawn(figure: Figure, settings: dict[Any, Any] = SETTINGS) -> Iterator[Any]:
+    """A figure as matplotlib has it, within a block in which its settings are ours."""
     with _quiet():
         yield from _canvas(figure, settings)
 
@@ -254,7 +264,8 @@ def _bars(axis: Any, mark: Bars, place: int) -> None:
     if not (mark.heights % 1.0).any():
         axis.locator_params("y", integer=True)
     every = max(1, math.ceil(len(x) / 6))
-    shown = sorted({*x[::every].tolist(), *mark.marked} - _crowded(mark.marked, x[::every]))
+    crowded = _crowded(mark.marked, x[::every]) if every > 1 else set()
+    shown = sorted({*x[::every].tolist(), *mark.marked} - crowded)
     axis.set_xticks(shown, [mark.categories[index] for index in shown], fontsize=7)
 
 
@@ -274,9 +285,9 @@ def _cells(axis: Any, mark: Cells, place: int) -> None:
     rows, columns = mark.values.shape
     if columns <= MOST_LINES and rows <= MOST_LINES:
         for line in range(columns + 1):
-            axis.axvline(line - 0.5, color="black", linewidth=0.5)
+            axis.axvline(line - 0.5, color="black", linewidth=0.5, clip_on=False)
         for line in range(rows + 1):
-            axis.axhline(line - 0.5, color="black", linewidth=0.5)
+            axis.axhline(line - 0.5, color="black", linewidth=0.5, clip_on=False)
     # An arrow makes room for a text in the same cell.
     lift = 0.22 * np.array([bool(text) for text in mark.texts or [""] * mark.values.size])
     below = lift if mark.moves is not None else 0.0 * lift

@@ -40,6 +40,7 @@ from scipy.optimize import linprog
 from ..arrays import Floats, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import Status, require
+from ..figures.digits import at_least, at_most
 from ..mdp.model import MDP, check_is_mdp
 from ..mdp.occupancy import expectation_error, feature_expectations
 from ..mdp.plan import Plan
@@ -102,6 +103,9 @@ class Look:
     def vacuous(self) -> bool:
         """bool, whether no reward that the learner can express tells policies apart."""
         return self.status is LookStatus.VACUOUS
+
+    def __repr__(self) -> str:
+        return f"Look({at_least(self.lower)} to {at_most(self.upper)}, {self.status!r})"
 
     def __str__(self) -> str:
         return self.sentence

@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats, frozen
 from ..errors import Status, require
+from ..figures.cards import card
+from ..figures.digits import NOTHING, at_least, at_most, small
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.planning import optimal_policy
@@ -103,6 +105,21 @@ class WorstCaseBounds:
     matched: float
     solves: int
     status: WorstCaseStatus
+
+    def __repr__(self) -> str:
+        bounds = f"{at_least(self.lower)} to {at_most(self.upper)}"
+        return f"WorstCaseBounds({bounds}, {self.solves} solves, {self.status!r})"
+
+    def _repr_html_(self) -> str:
+        facts = (
+            ("reward at least", at_least(self.lower)),
+            ("at most", at_most(self.upper)),
+            ("witness", NOTHING if self.witness is None else repr(self.witness)),
+            ("which misses what is shown by", small(self.matched)),
+            ("MDPs solved", f"{self.solves}"),
+            ("status", str(self.status)),
+        )
+        return card("The extreme of all policies that match", facts)
 
 
 def mirrored(found: WorstCaseBounds) -> WorstCaseBounds:

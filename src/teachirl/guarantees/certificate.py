@@ -10,13 +10,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
+from ..figures.cards import Grid, card
+from ..figures.digits import at_least, at_most, percent_at_least, small
+from ..figures.picture import Picture
+from ..figures.records import Bars, Figure, Panel
 from ..mdp.model import MDP
 from ..mdp.policy import Policy
-from ..precision import up
+from ..precision import first_largest, up
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview
 from .apparent_optimality import Look, best_look
@@ -73,8 +78,57 @@ class Certificate:
         """False if it is proved that no policy matches the demonstration this closely."""
         return self.worst is None or self.worst.status is not WorstCaseStatus.INFEASIBLE
 
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """tuple of Bound, those that were computed, from loose to exact."""
+        computed = (self.theorem_1, self.width, self.exact)
+        return tuple(bound for bound in computed if bound is not None)
+
+    def plot(self) -> Picture:
+        """What each certificate says that the learner may lose; needs the extra `plot`.
+
+        Returns
+        -------
+        Picture
+        """
+        require(self.matchable, "there is nothing to draw: no policy matches the demonstration")
+        shown = [bound for bound in self.bounds if math.isfinite(bound.gap)]
+        told = [f"{bound.name}\nat most {at_most(bound.gap)}" for bound in shown]
+        gaps = [bound.gap for bound in shown]
+        least = [first_largest([-gap for gap in gaps], 0.0)] if gaps else []
+        bars = Bars("gap", tuple(told), np.array(gaps), tuple(least))
+        panel = Panel("", "certificate", "reward below the expert's, at most", (bars,))
+        caption = (
+            f"The tightest is dark. Every learner who matches earns at least "
+            f"{at_least(self.least_reward)}: {percent_at_least(self.guaranteed)} of the way from "
+            "the worst policy to the best."
+        )
+        alt = f"Bars. {'; '.join(each.replace(chr(10), ': ') for each in told)}."
+        return Picture(Figure("certificate", caption, (panel,)), (alt,))
+
+    def __repr__(self) -> str:
+        return (
+            f"Certificate(guaranteed {percent_at_least(self.guaranteed)}, "
+            f"reward ≥ {at_least(self.least_reward)})"
+        )
+
+    def _repr_html_(self) -> str:
+        facts = (
+            ("guaranteed relative performance", percent_at_least(self.guaranteed)),
+            ("reward at least", at_least(self.least_reward)),
+            ("below the expert's by at most", at_most(self.against_expert)),
+            ("if the learner misses by at most", small(self.mismatch)),
+            ("confidence", f"{self.confidence:g}"),
+        )
+        rows = [
+            (bound.name, at_most(bound.gap), at_least(bound.least), bound.sentence)
+            for bound in self.bounds
+        ]
+        grid = Grid(("certificate", "gap at most", "reward at least", "what it says"), rows)
+        return card("Certificate", facts, grid, [] if self.matchable else [str(self)])
+
     def __str__(self) -> str:
-        bounds = [bound for bound in (self.theorem_1, self.width, self.exact) if bound is not None]
+        bounds = self.bounds
         if not self.matchable:
             return "nothing is guaranteed: no policy matches the demonstration; raise mismatch"
         lines = [f"{bound.name:<10} gap ≤ {bound.gap:.4f}" for bound in bounds]

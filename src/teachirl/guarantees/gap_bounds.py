@@ -23,6 +23,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..demonstrations.demonstration import Demonstration
+from ..figures.digits import at_least, at_most
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.performance import performance_at_least
@@ -64,6 +65,9 @@ class Bound:
     terms: Terms
     assumes: str
     sentence: str
+
+    def __repr__(self) -> str:
+        return f"Bound({self.name}: gap ≤ {at_most(self.gap)}, reward ≥ {at_least(self.least)})"
 
     def __str__(self) -> str:
         return self.sentence

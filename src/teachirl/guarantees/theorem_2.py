@@ -60,6 +60,9 @@ class LooksOptimal:
     assumes: str
     sentence: str
 
+    def __repr__(self) -> str:
+        return f"LooksOptimal({self.sentence!r})"
+
     def __str__(self) -> str:
         return self.sentence
 

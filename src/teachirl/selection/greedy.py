@@ -55,6 +55,9 @@ class GreedyPlan:
     risk: float
     scores: Floats
 
+    def __repr__(self) -> str:
+        return f"GreedyPlan(chosen={self.chosen}, risk {self.risk:.6g})"
+
 
 def greedy_plan(
     view: Worldview,

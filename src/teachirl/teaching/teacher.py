@@ -120,6 +120,9 @@ class Choice:
     demonstration: Demonstration | None = None
     gap: float = math.nan
 
+    def __repr__(self) -> str:
+        return f"Choice({'nothing' if self.feature is None else f'feature {self.feature}'})"
+
 
 class Teacher(Protocol):
     """Anything that can choose; `testing.check_teacher` tells whether it does it properly.

@@ -93,6 +93,9 @@ class BlindSpot:
     risk: float
     sentence: str
 
+    def __repr__(self) -> str:
+        return f"BlindSpot({self.sentence!r})"
+
     def __str__(self) -> str:
         return self.sentence
 

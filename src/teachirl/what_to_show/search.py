@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats
 from ..demonstrations.demonstration import Demonstration
 from ..errors import Status, require
+from ..figures.cards import card
+from ..figures.digits import at_least, at_most, number
 from ..guarantees.bounds import matching_room
 from ..guarantees.worst_case import worst_case
 from ..mdp.model import MDP
@@ -100,6 +102,20 @@ class Shown:
             f"{first} learner who matches earns at least {self.guaranteed:.4g}; "
             f"no demonstration guarantees more than {self.upper:.4g}."
         )
+
+    def __repr__(self) -> str:
+        bounds = f"guaranteed {at_least(self.guaranteed)}, at most {at_most(self.upper)}"
+        return f"Shown({bounds}, {self.status!r})"
+
+    def _repr_html_(self) -> str:
+        facts = (
+            ("guaranteed reward", at_least(self.guaranteed)),
+            ("no demonstration guarantees more than", at_most(self.upper)),
+            ("more than showing an optimal policy", number(self.gain)),
+            ("policy", repr(self.policy)),
+            ("status", str(self.status)),
+        )
+        return card("What to show", facts, notes=[self.sentence])
 
     def __str__(self) -> str:
         return self.sentence

@@ -113,4 +113,39 @@ def map_from_names(
     return Map((rows, columns), frozen(cells), steps_of(mdp), texts, walls)
 
 
-__all__ = ["MOST_CELLS", "Map", "Surroundings", "map_from_names", "steps_of"]
+def map_of(mdp: MDP) -> Map | None:
+    """Where the states lie, if their names or their moves say so; None otherwise.
+
+    Moves say so if actions lead to where their names say, in a grid numbered row by row: up to its
+    edges, to walls, and to chance.
+
+    >>> import teachirl as ti
+    >>> map_of(ti.worlds.gridworld(6, slip=0.3)).shape, map_of(ti.worlds.chain(5)).shape
+    ((6, 6), (1, 5))
+    """
+    named = map_from_names(mdp)
+    if named is not None or mdp.n_states > MOST_CELLS:
+        return named
+    dynamics, steps = mdp.dynamics, steps_of(mdp)
+    rows, states = dynamics.transitions, dynamics.pair_states
+    # Where each pair leads most likely; rows are sorted, and of equal chances the first counts.
+    order = np.lexsort(
+        (np.arange(rows.nnz), -rows.data, np.repeat(np.arange(len(states)), np.diff(rows.indptr)))
+    )
+    leads = rows.indices[order[rows.indptr[:-1]]] - states
+    down, right = steps[dynamics.actions].T
+    moved = leads != 0
+    columns = np.unique(leads[moved & (down != 0)] * down[moved & (down != 0)])
+    if not moved.any() or len(columns) > 1:
+        return None
+    width = int(columns[0]) if len(columns) else mdp.n_states
+    if width < 1 or mdp.n_states % width:
+        return None
+    inside = (states % width + right >= 0) & (states % width + right < width)
+    if (moved & (~inside | (leads != down * width + right))).any():
+        return None
+    shape = (mdp.n_states // width, width)
+    return Map(shape, frozen(np.arange(mdp.n_states)), steps)
+
+
+__all__ = ["MOST_CELLS", "Map", "Surroundings", "map_from_names", "map_of", "steps_of"]

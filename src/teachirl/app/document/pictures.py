@@ -17,16 +17,11 @@ from ...figures.records import Cells, Panel
 from ...mdp.model import MDP
 from ...mdp.occupancy import occupancy
 from ...mdp.policy import Policy
-from ...precision import INVISIBLE
 from ...worlds.map import Map, Surroundings
+from ...worlds.pictures import Whereabouts, caption_of
 from ..problem import Problem
 from .elements import Column, Figure, Table
 from .tables import MOST_ROWS
-
-# On larger grids an arrow would be smaller than a letter.
-MOST_ARROWS = 400
-# On larger ones a number would be.
-MOST_COUNTS = 25
 
 
 def visits_of(mdp: MDP, shown: Demonstration | Policy) -> Floats | None:
@@ -115,90 +110,21 @@ def policy_figures(
 
 
 def _visits_figure(mdp: MDP, around: Map, visits: Mapping[str, Floats], title: str) -> Figure:
-    drawn = {name: _Drawn(mdp, around, x) for name, x in visits.items()}
+    drawn = {name: Whereabouts(mdp, around, x) for name, x in visits.items()}
     limit = max(float(each.visits.max()) for each in drawn.values())
-    with_arrows = around.shape[0] * around.shape[1] <= MOST_ARROWS
     panels, columns = [], [Column("", "place", value=around.name)]
     for name, each in drawn.items():
-        cells = Cells(
-            name,
-            each.visits.reshape(around.shape),
-            around.texts or _counts(each.visits),
-            moves=each.moves() if with_arrows else None,
-            colour_label="visits",
-            shaded=True,
-            limit=limit,
-            walls=around.walls,
-            row_names=around.row_names,
-            column_names=around.column_names,
-        )
-        panels.append(Panel(name, "", "", (cells,)))
+        panels.append(Panel(name, "", "", (each.cells(name, limit),)))
         columns.append(Column("", f"{name}: visits", number, each.often))
         columns.append(Column("", f"{name}: mostly", value=each.mostly))
-    arrows = (
-        " An arrow is the action taken most often there, a dot one that does not move; without "
-        "either, it never comes there."
-        if with_arrows
-        else ""
-    )
     order = _most_different([each.visits for each in drawn.values()])
     return Figure(
         title,
-        f"Darker where it is more often (visits, discounted by {mdp.discount:g} a step).{arrows}",
+        caption_of(mdp, around),
         tuple(panels),
         tuple(f"{name}: {each.sentence()}" for name, each in drawn.items()),
         _numbers(title, columns, order),
     )
-
-
-class _Drawn:
-    """What a policy does in each cell."""
-
-    def __init__(self, mdp: MDP, around: Map, x: Floats) -> None:
-        self.mdp, self.around = mdp, around
-        size = around.shape[0] * around.shape[1]
-        cells = around.cells[mdp.dynamics.pair_states]
-        inside = cells >= 0
-        key = cells[inside] * mdp.n_actions + mdp.dynamics.actions[inside]
-        taken = np.bincount(key, x[inside], minlength=size * mdp.n_actions)
-        taken = np.maximum(taken.reshape(size, mdp.n_actions), 0.0)
-        self.visits = taken.sum(axis=1)
-        self.action = taken.argmax(axis=1)
-        self.visited = self.visits > INVISIBLE * max(float(self.visits.max()), 1e-300)
-
-    def moves(self) -> Floats:
-        """array [n, 4], as `Cells` has it."""
-        cells = np.flatnonzero(self.visited)
-        row, column = np.divmod(cells, self.around.shape[1])
-        return np.column_stack([row, column, self.around.steps[self.action[cells]]])
-
-    def often(self, cell: int) -> float:
-        """How often it comes there."""
-        return float(self.visits[cell]) if self.visited[cell] else 0.0
-
-    def mostly(self, cell: int) -> str:
-        """The action taken most often there; empty if it never comes there."""
-        name = self.mdp.dynamics.action_name(int(self.action[cell]))
-        return name if self.visited[cell] else ""
-
-    def sentence(self) -> str:
-        rows, columns = self.around.shape
-        order = np.argsort(-self.visits, kind="stable")[:3]
-        often = [
-            f"{self.around.name(int(cell))} ({self.visits[cell]:.3g} visits, mostly "
-            f"{self.mostly(int(cell))})"
-            for cell in order
-            if self.visited[cell]
-        ]
-        return (
-            f"a grid of {rows} × {columns} cells, of which it comes to "
-            f"{np.count_nonzero(self.visited)}; most often to {'; '.join(often) or 'none'}."
-        )
-
-
-def _counts(visits: Floats) -> tuple[str, ...]:
-    """Visits as texts, where there is room for them."""
-    return tuple(f"{each:.2f}" for each in visits) if len(visits) <= MOST_COUNTS else ()
 
 
 def _traffic_figure(
