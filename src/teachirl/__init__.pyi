@@ -5,6 +5,10 @@ from .demonstrations.inferred_weights import InferredWeights, InferStatus, infer
 from .demonstrations.sampling import sample_trajectories
 from .demonstrations.trajectories import Trajectories
 from .demonstrations.trajectory_files import read_trajectories, write_trajectories
+from .diagnosis.diagnose import diagnose
+from .diagnosis.diagnosis import Diagnosis, DiagnosisStatus
+from .diagnosis.exchange import Exchange
+from .diagnosis.probe import Probe, next_probe
 from .errors import FileFormatError, InvalidInputError, MissingExtraError, TeachirlError
 from .figures.picture import Picture
 from .guarantees.apparent_optimality import Look, best_look
@@ -41,8 +45,11 @@ __all__ = [
     "Bound",
     "Certificate",
     "Demonstration",
+    "Diagnosis",
+    "DiagnosisStatus",
     "Diameter",
     "Dynamics",
+    "Exchange",
     "FileFormatError",
     "Goals",
     "GreedyPlan",
@@ -60,6 +67,7 @@ __all__ = [
     "PlanStatus",
     "Plans",
     "Policy",
+    "Probe",
     "Problem",
     "Round",
     "Shown",
@@ -81,12 +89,14 @@ __all__ = [
     "best_subset",
     "blind_spot",
     "certify",
+    "diagnose",
     "diameter",
     "feature_expectations",
     "greedy_plan",
     "infer_weights",
     "learners",
     "mixture",
+    "next_probe",
     "occupancy",
     "optimal_policies",
     "optimal_policy",

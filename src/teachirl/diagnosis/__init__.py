@@ -1,0 +1,1 @@
+"""What a learner sees, found out from what the learner does: probes, exchanges, and their proof."""

@@ -1,0 +1,293 @@
+"""What a learner sees, from what it was shown and what it then did.
+
+An exchange is a demonstration and the learner's answer, d = μ_T − μ_L. Three things are assumed,
+and each conclusion says which it needs:
+
+    match      |⟨f, d⟩| ≤ ε for every feature f that the learner has
+    barrier    given what it sees of the demonstration, its answer does not depend on the rest
+    library    all that matters of what it has is a combination of candidates that it has
+
+*It lacks f* follows from a miss (match). *It has f* follows from no behaviour alone: the blind may
+be lucky. It follows, with the confidence that is asked for, once the demonstration was drawn at
+random (match, barrier, library; see `probe`). Confidence is spent in three parts: on p-values of
+exact answers, the i-th probe being allowed a share of 1/(i(i + 1)); on e-values of sampled answers
+for having, and on those for lacking, shared by all candidates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ..arrays import Floats, frozen
+from ..demonstrations.demonstration import Demonstration, as_demonstration
+from ..demonstrations.trajectories import Trajectories, check_trajectories
+from ..errors import require
+from ..mdp.model import MDP, check_is_mdp
+from ..precision import SEARCH_TIE
+from ..views.linear_algebra import extended_basis, without_span
+from ..views.worldview import Worldview
+from .betting import against_having, episode_returns, for_seeing
+from .diagnosis import Diagnosis, DiagnosisStatus
+from .exchange import Exchange
+from .library import Library
+from .probe import Probe
+
+
+def diagnose(
+    mdp: MDP,
+    candidates: Worldview | Library | None,
+    exchanges: Sequence[Exchange],
+    *,
+    taught: Iterable[str | int] = (),
+    mismatch: float = 0.0,
+    confidence: float = 0.95,
+) -> Diagnosis:
+    """What a learner sees, as far as its answers prove it.
+
+    Parameters
+    ----------
+    mdp : MDP with the true features
+    candidates : Worldview, a row each that the learner may have; None for all of the MDP's features
+    exchanges : sequence of Exchange, in the order in which they took place
+    taught : sequence of str or int, candidates that the learner has been given
+    mismatch : float, how closely the learner matches each of its features, as a share of what
+        policies can change of it; 0 for one who matches exactly. Take it too small, and features
+        that the learner has are excluded
+    confidence : float in (0, 1), with which all that is said holds
+
+    Returns
+    -------
+    Diagnosis
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(5)
+    >>> expert = ti.optimal_policy(mdp, [-2, -1, 0, 1, 2]).policy
+    >>> left = ti.worst_policy(mdp, [-2, -1, 0, 1, 2]).policy
+    >>> found = ti.diagnose(mdp, None, [ti.Exchange(expert, left)])
+    >>> found.lacks, found.open
+    (('cell 1', 'cell 2', 'cell 4', 'cell 5'), ('cell 3',))
+    >>> found.status
+    NOT_DRAWN
+    """
+    check_is_mdp(mdp)
+    require(
+        isinstance(confidence, (int, float)) and 0.0 < confidence < 1.0,
+        f"confidence must lie strictly between 0 and 1, got {confidence!r}",
+    )
+    require(
+        isinstance(mismatch, (int, float)) and 0.0 <= mismatch < math.inf,
+        f"mismatch must be non-negative and finite, got {mismatch!r}",
+    )
+    for number, exchange in enumerate(exchanges):
+        require(
+            isinstance(exchange, Exchange),
+            f"exchanges[{number}] must be an Exchange, got {type(exchange).__name__}",
+        )
+    library = candidates if isinstance(candidates, Library) else Library(mdp, candidates)
+    given = library.indices(taught, "taught")
+    evidence = _Evidence(library, float(mismatch), 1.0 - confidence)
+    for number, exchange in enumerate(exchanges):
+        evidence.add(exchange, f"exchanges[{number}]")
+    return evidence.conclude(set(given), float(confidence))
+
+
+class _Evidence:
+    """What the exchanges so far say of each candidate."""
+
+    def __init__(self, library: Library, mismatch: float, failure: float) -> None:
+        n = len(library)
+        self.library, self.mismatch = library, mismatch
+        self.part = failure / 3.0
+        self.excluded = np.zeros(n, dtype=bool)
+        self.lacking = np.zeros(n)  # log e-values of sampled answers
+        self.having = np.zeros(n)
+        self.proofs: list[tuple[float, set[int], str]] = []  # p, whom it is about
+        self.blind: Floats = np.empty((0, library.mdp.n_features))
+        self.wide: list[Floats] = []  # d of probes that were drawn among all candidates
+        self.settled = False  # whether the last of these was off in no new direction
+        self.levels: list[Floats] = []
+        self.probes = self.reused = 0
+
+    def add(self, exchange: Exchange, place: str) -> None:
+        """Count one more exchange."""
+        shown, fresh = exchange.shown, False
+        if isinstance(shown, Probe):
+            fresh = not any(np.array_equal(shown.levels, other) for other in self.levels)
+            self.levels.append(shown.levels)
+            self.reused += not fresh
+            shown = shown.demonstration
+        mdp = self.library.mdp
+        before = as_demonstration(mdp, shown)
+        require(
+            before.error == 0.0,
+            f"{place}: what was shown must be known exactly, as a policy or a probe",
+        )
+        answer = exchange.answer
+        if isinstance(answer, Demonstration) and answer.trajectories is not None:
+            answer = answer.trajectories
+        probe = exchange.shown if isinstance(exchange.shown, Probe) and fresh else None
+        if isinstance(answer, Trajectories):
+            check_trajectories(mdp, answer)
+            self._sampled(before, answer, probe)
+            return
+        after = as_demonstration(mdp, answer)
+        require(
+            after.error == 0.0,
+            f"{place}: an answer that is estimated must come with its trajectories",
+        )
+        self._exact(before.expectations - after.expectations, probe)
+
+    def _exact(self, difference: Floats, probe: Probe | None) -> None:
+        library = self.library
+        off, allowed = np.abs(library.off(difference)), library.allowed(self.mismatch)
+        self.excluded |= off > allowed
+        along = library.indistinct.project(difference)
+        moved = np.linalg.norm(library.rows @ along) if len(library) else np.linalg.norm(along)
+        if moved > 0.0 and np.any(off > allowed):
+            self.blind = extended_basis(self.blind, along[None])
+        if probe is None:
+            return
+        self.probes += 1
+        about = set(library.indices(probe.survivors, "the probe's candidates"))
+        if len(about) == len(library) - len(library.idle):
+            self._wide(along)
+        tested = [i for i in about if not probe.tested or library.names[i] == probe.tested]
+        missed = float(np.linalg.norm(off[tested]))
+        p = min(1.0, probe.p_value(missed) * self.probes * (self.probes + 1))
+        self.proofs.append((p, about, probe.tested))
+
+    def _wide(self, along: Floats) -> None:
+        """What the learner was off by, after a probe that was drawn among all candidates."""
+        known = np.array(self.wide).reshape(-1, len(along))
+        sizes = np.linalg.norm(known, axis=1) if len(known) else np.zeros(0)
+        basis = extended_basis(known[:0], known[sizes > 0.0])
+        new = float(np.linalg.norm(without_span(basis, along)))
+        self.settled = new <= SEARCH_TIE * max(np.linalg.norm(along), sizes.max(initial=0.0))
+        self.wide.append(along)
+
+    def _row_space(self) -> Worldview | None:
+        """All that the learner sees of what policies can change, if the candidates span that."""
+        library = self.library
+        never, k = library.indistinct.basis, library.mdp.n_features
+        if not self.settled or len(library.span(range(len(library)))) < k - len(never):
+            return None
+        off = np.array(self.wide)
+        off = off[np.linalg.norm(off, axis=1) > 0.0]
+        unseen = extended_basis(never, _leading(off))
+        return Worldview(extended_basis(unseen, np.eye(k))[len(unseen) :])
+
+    def _sampled(self, before: Demonstration, answer: Trajectories, probe: Probe | None) -> None:
+        library, mdp = self.library, self.library.mdp
+        rows, ranges = library.view.matrix, library.ranges
+        for i in (i for i in range(len(library)) if i not in library.idle):
+            shown = float(rows[i] @ before.expectations)
+            width = self.mismatch * float(ranges[i])
+            self.lacking[i] += against_having(mdp, rows[i], answer, shown, width)
+        self.excluded |= (
+            self.lacking >= math.log(len(library) / self.part) if len(library) else False
+        )
+        if probe is None or not probe.tested:
+            return
+        self.probes += 1
+        tested = library.indices([probe.tested], "the probe's candidate")[0]
+        low, high = (float(rows[tested] @ m) for m in _ends(mdp, probe))
+        least, most = episode_returns(mdp, rows[tested], answer)
+        middle = 0.5 * (least + most)
+        spread = float(middle.std(ddof=1)) if len(middle) > 1 else abs(high - low)
+        error = spread / math.sqrt(len(middle)) + 0.5 * float((most - least).mean())
+        error = max(error, 1e-3 * abs(high - low)) / abs(high - low)
+        guess = (float(middle.mean()) - low) / (high - low)
+        gained = for_seeing(float(probe.levels[1]), guess, error)
+        for i in library.group_of(tested):
+            self.having[i] += gained
+
+    def conclude(self, given: set[int], confidence: float) -> Diagnosis:
+        """What all of it proves together."""
+        library, n = self.library, len(self.library)
+        idle = set(library.idle)
+        alive = {i for i in range(n) if not self.excluded[i] or i in given} - idle
+        proved, p_value = self._proved(alive)
+        has = (proved & alive) | (given - idle)
+        open_ = alive - has
+        status = DiagnosisStatus.OPEN
+        if not open_:
+            status = DiagnosisStatus.IDENTIFIED
+        elif not self.probes:
+            status = DiagnosisStatus.NOT_DRAWN
+        if self._unexplained(alive):
+            status = DiagnosisStatus.OUTSIDE_LIBRARY
+        names = library.names
+        return Diagnosis(
+            library=library,
+            has=tuple(names[i] for i in sorted(has)),
+            lacks=tuple(names[i] for i in range(n) if i not in alive and i not in idle),
+            open=tuple(names[i] for i in sorted(open_)),
+            seen=library.select(sorted(has)),
+            possible=library.select(sorted(alive)),
+            blind=frozen(self.blind),
+            p_value=p_value,
+            confidence=confidence,
+            mismatch=self.mismatch,
+            reused=self.reused,
+            status=status,
+            row_space=self._row_space(),
+        )
+
+    def _proved(self, alive: set[int]) -> tuple[set[int], float]:
+        """Whom the learner has, with confidence; and the p-value that it has all that are alive."""
+        library = self.library
+        proved: set[int] = set()
+        best = 1.0
+        for p, about, tested in self.proofs:
+            # Made for fewer than may be hers, a probe says nothing.
+            if not alive <= about:
+                continue
+            whom = about if not tested else set(library.group_of(library.names.index(tested)))
+            if whom == alive:
+                best = min(best, p)
+            if p <= self.part and whom <= alive:
+                proved |= whom
+        enough = math.log(max(len(library), 1) / self.part)
+        return proved | {int(i) for i in np.flatnonzero(self.having >= enough)}, best
+
+    def _unexplained(self, alive: set[int]) -> bool:
+        """Whether the learner has matched some direction in which no candidate that is left lies.
+
+        Drawn among all candidates, each probe that is answered by who has those alone is off in a
+        new direction, until there is none.
+        """
+        library = self.library
+        kept, whole = library.span(sorted(alive)), library.span(range(len(library)))
+        free = len(whole) - len(kept)
+        if free == 0 or len(self.wide) < free:
+            return False
+        missed = np.array(self.wide) @ whole.T
+        missed = without_span(kept @ whole.T, missed) if len(kept) else missed
+        sizes = np.linalg.svd(missed, compute_uv=False)
+        return bool(np.count_nonzero(sizes > SEARCH_TIE * sizes[0]) < free)
+
+
+def _leading(rows: Floats) -> Floats:
+    """The directions [r, k] that rows [n, k] span, but for what a learner's tolerance leaves."""
+    if len(rows) == 0:
+        return rows
+    _, sizes, directions = np.linalg.svd(rows, full_matrices=False)
+    return np.asarray(directions[sizes > SEARCH_TIE * sizes[0]])
+
+
+def _ends(mdp: MDP, probe: Probe) -> tuple[Floats, Floats]:
+    """What the two ends of a tea test show, [k] each, with what is mixed in."""
+    shown = [as_demonstration(mdp, each).expectations for each in probe.vertices]
+    if probe.near is None:
+        return shown[0], shown[1]
+    near = as_demonstration(mdp, probe.near).expectations
+    mixed = [probe.share * each + (1.0 - probe.share) * near for each in shown]
+    return mixed[0], mixed[1]
+
+
+__all__ = ["diagnose"]

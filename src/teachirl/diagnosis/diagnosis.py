@@ -1,0 +1,143 @@
+"""What is proved, excluded and open about what a learner sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import Floats, Names
+from ..errors import Status, require
+from ..views.worldview import Worldview
+from .library import Library
+
+
+class DiagnosisStatus(Status):
+    """What is known of a learner; the text says what to do next.
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> print(ti.DiagnosisStatus.OPEN)
+    some candidates are neither proved nor excluded; show next_probe, and add the answer
+    """
+
+    IDENTIFIED = "all that the learner has among the candidates is known"
+    OPEN = "some candidates are neither proved nor excluded; show next_probe, and add the answer"
+    NOT_DRAWN = (
+        "nothing that was shown was drawn at random, so that nothing is proved that the learner "
+        "has; show next_probe"
+    )
+    OUTSIDE_LIBRARY = (
+        "the learner reacts to something that no candidate explains; extend the candidates"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What is proved, excluded and open about what a learner sees.
+
+    Attributes
+    ----------
+    library : Library, the candidates
+    has : tuple of str, proved, with the stated confidence, or taught
+    lacks : tuple of str, excluded
+    open : tuple of str, neither
+    idle : tuple of str, candidates that no policy can change, of which nothing can be known
+    seen : Worldview with the rows of `has`: what guarantees count with
+    possible : Worldview with the rows of `has` and `open`: the most that the learner may have
+    blind : array [m, k], orthonormal rows that span what the learner was off by: it sees none of it
+    p_value : float, of the best proof that the learner has all of `possible`, all probes counted
+    confidence : float, with which all of this holds together
+    mismatch : float, how closely the learner is taken to match, as a share of each range
+    reused : int, how many probes were shown more than once; their second answers prove nothing
+    status : DiagnosisStatus
+    row_space : Worldview, orthonormal rows that span all that the learner sees of what policies can
+        change, whatever the candidates are; known once answers are exact, the candidates span what
+        policies can change, and a probe among all of them was off in no new direction. Else None
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> mdp, rng = ti.worlds.chain(5), np.random.default_rng(0)
+    >>> view = ti.Worldview.select(mdp, ["cell 3"])  # which the teacher does not know
+    >>> found, exchanges = None, []
+    >>> while found is None or found.status is not ti.DiagnosisStatus.IDENTIFIED:
+    ...     probe = ti.next_probe(mdp, found, rng=rng)
+    ...     target = view.matrix @ probe.demonstration.expectations
+    ...     learned = ti.learners.MinNormPoint().learn(view.observe(mdp), target)
+    ...     exchanges.append(ti.Exchange(probe, learned.policy))
+    ...     found = ti.diagnose(mdp, None, exchanges)
+    >>> found
+    Diagnosis(has 'cell 3'; lacks 'cell 1', 'cell 2', 'cell 4', 'cell 5'; IDENTIFIED)
+    >>> len(exchanges), found.p_value < 1e-6
+    (2, True)
+    """
+
+    library: Library
+    has: Names
+    lacks: Names
+    open: Names
+    seen: Worldview
+    possible: Worldview
+    blind: Floats
+    p_value: float
+    confidence: float
+    mismatch: float
+    reused: int
+    status: DiagnosisStatus
+    row_space: Worldview | None = None
+
+    @property
+    def idle(self) -> Names:
+        """Names of candidates that no policy can change."""
+        return tuple(self.library.names[i] for i in self.library.idle)
+
+    @property
+    def classes(self) -> tuple[Names, ...]:
+        """Names of candidates that nothing which a learner does can tell apart, a tuple each."""
+        return self.library.classes
+
+    def risk_at_least(self, weights: ArrayLike) -> float:
+        """A teaching risk that the learner has at least: ‖w along `blind`‖/‖w‖.
+
+        Parameters
+        ----------
+        weights : array [k]
+
+        Returns
+        -------
+        float in [0, 1]
+        """
+        w = self.library.mdp.checked_weights(weights)
+        size = float(np.linalg.norm(w))
+        require(size > 0.0, "weights must not be all zero")
+        return min(float(np.linalg.norm(self.blind @ w)) / size, 1.0)
+
+    def within(self, view: Worldview) -> float:
+        """ε, how far ‖A(μ_T − μ_L)‖ may be from 0 in a view of candidates.
+
+        Parameters
+        ----------
+        view : Worldview, such as `seen`
+
+        Returns
+        -------
+        float, in the units of the view's rows
+        """
+        if self.mismatch == 0.0:
+            return 0.0
+        chosen = list(self.library.indices(view.names or (), "view"))
+        return self.mismatch * float(np.linalg.norm(self.library.ranges[chosen]))
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{verb} {', '.join(map(repr, names))}"
+            for verb, names in (("has", self.has), ("lacks", self.lacks), ("open", self.open))
+            if names
+        ]
+        return f"Diagnosis({'; '.join([*parts, repr(self.status)])})"
+
+
+__all__ = ["Diagnosis", "DiagnosisStatus"]

@@ -1,0 +1,363 @@
+"""What a learner sees, from what it does: known answers, and what must never be said."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import teachirl as ti
+from teachirl.diagnosis.library import Library
+from teachirl.views.linear_algebra import without_span
+
+WEIGHTS = [-2, -1, 0, 1, 2]
+WIDTH_3 = (1 + 2 * 0.9 + 2 * 0.81) / (5 * (1 - 0.81)) - 1 / 5
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return ti.worlds.chain(5)
+
+
+@pytest.fixture(scope="module")
+def library(chain):
+    return Library(chain, None)
+
+
+def answer(view, mdp, shown, learner=None):
+    """What a learner who matches makes of a demonstration, told nothing but Aμ."""
+    target = view.matrix @ shown.expectations
+    return (learner or ti.learners.MinNormPoint()).learn(view.observe(mdp), target).policy
+
+
+def diagnosed(mdp, library, view, probes, rng, learner=None):
+    """The diagnosis after so many probes, each made from what is known before it."""
+    found, exchanges = library, []
+    for _ in range(probes):
+        probe = ti.next_probe(mdp, found, rng=rng)
+        exchanges.append(ti.Exchange(probe, answer(view, mdp, probe.demonstration, learner)))
+        found = ti.diagnose(mdp, library, exchanges)
+    return found
+
+
+class TestKnownAnswers:
+    def test_widths_and_classes(self, library):
+        assert library.ranges[2] == pytest.approx(WIDTH_3, rel=1e-9)
+        assert pytest.approx(4.452632, abs=1e-6) == WIDTH_3
+        assert library.classes == (("cell 1",), ("cell 2", "cell 4"), ("cell 3",), ("cell 5",))
+
+    def test_the_tea_test_of_one_candidate(self, chain):
+        only = ti.Worldview.select(chain, ["cell 3"])
+        probe = ti.next_probe(chain, only, rng=np.random.default_rng(1))
+        # Missing by ε of cell 3 has the p-value 2ε/W, W the range of cell 3.
+        assert probe.dimension == 1
+        assert probe.p_value(1e-3 / WIDTH_3) == pytest.approx(2e-3 / WIDTH_3, rel=1e-9)
+
+    def test_a_tea_test_holds_the_others(self, chain):
+        pair = ti.Worldview.select(chain, ["cell 3", "cell 5"])
+        probe = ti.next_probe(chain, pair, rng=np.random.default_rng(0), feature="cell 5")
+        low, high = (ti.feature_expectations(chain, each) for each in probe.vertices)
+        assert low[2] == pytest.approx(2.426316, abs=1e-6) == high[2]
+        assert high[4] - low[4] == pytest.approx(2.226316, abs=1e-6)
+        shown = ti.Demonstration(0.7 * low + 0.3 * high)
+        assert shown.expectations[4] == pytest.approx(0.867895, abs=1e-6)
+        one = ti.Worldview.select(chain, ["cell 3"])
+        for view, expected in ((one, 1.313158), (pair, 0.867895)):
+            policy = answer(view, chain, shown)
+            found = ti.feature_expectations(chain, policy)[4]
+            assert found == pytest.approx(expected, abs=1e-5)
+
+    def test_the_expert_and_an_adversary(self, chain, library):
+        view = ti.Worldview.select(chain, ["cell 3"])
+        expert = ti.optimal_policy(chain, WEIGHTS).policy
+        worst = ti.worst_case(chain, view, WEIGHTS, expert).witness
+        off = ti.feature_expectations(chain, worst) - ti.feature_expectations(chain, expert)
+        assert -off == pytest.approx([-4.110632, -4.187368, 0, 4.187368, 4.110632], abs=1e-6)
+        found = ti.diagnose(chain, library, [ti.Exchange(expert, worst)])
+        assert found.lacks == ("cell 1", "cell 2", "cell 4", "cell 5")
+        assert (found.has, found.open) == ((), ("cell 3",))
+        assert found.risk_at_least(WEIGHTS) == pytest.approx(0.945719, abs=1e-6)
+        assert found.status is ti.DiagnosisStatus.NOT_DRAWN
+
+    @pytest.mark.parametrize(
+        ("seen", "worth"), [([], -12.4086), (["cell 3"], -12.4086), (["cell 3", "cell 5"], 12.4086)]
+    )
+    def test_what_is_guaranteed(self, chain, seen, worth):
+        expert = ti.optimal_policy(chain, WEIGHTS).policy
+        found = ti.worst_case(chain, ti.Worldview.select(chain, seen), WEIGHTS, expert)
+        assert found.lower == pytest.approx(worth, abs=1e-3)
+
+
+WORLDS = {
+    "chain": lambda: ti.worlds.chain(5),
+    "grid": lambda: ti.worlds.gridworld(6, block=2),
+    "garnet": lambda: ti.worlds.garnet(np.random.default_rng(3), 40, 3, 3, 6),
+    "lake": lambda: ti.worlds.from_gymnasium("FrozenLake-v1", discount=0.95),
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_two_probes_identify_the_worldview(name):
+    mdp = WORLDS[name]()
+    mdp = getattr(mdp, "mdp", mdp)
+    library = Library(mdp, None)
+    moving = [i for i in range(len(library)) if i not in library.idle]
+    for seed in range(3):
+        rng = np.random.default_rng([16, seed])
+        chosen = sorted(rng.choice(moving, size=2, replace=False).tolist())
+        view = ti.Worldview.select(mdp, chosen)
+        found = diagnosed(mdp, library, view, 2, rng)
+        basis = library.span(chosen)
+        truth = {
+            library.names[i]
+            for i in moving
+            if np.linalg.norm(without_span(basis, library.rows[i])) < 1e-7
+        }
+        assert found.status is ti.DiagnosisStatus.IDENTIFIED
+        assert set(found.has) == truth and found.open == ()
+        assert found.p_value < 1e-6
+
+
+class TestUnderTheNull:
+    """A learner who lacks a candidate is not proved to have it more often than is allowed."""
+
+    def _p_values(self, chain, respond, draws):
+        """p-values of a probe of cells 1, 3 and 5 against a learner who sees cell 3 alone."""
+        tested = Library(chain, ti.Worldview.select(chain, ["cell 1", "cell 3", "cell 5"]))
+        view = ti.Worldview.select(chain, ["cell 3"])
+        found = []
+        for seed in range(draws):
+            rng = np.random.default_rng([7, seed])
+            probe = ti.next_probe(chain, tested, rng=rng)
+            off = tested.off(
+                probe.demonstration.expectations - respond(view, probe.demonstration, rng)
+            )
+            found.append(probe.p_value(float(np.linalg.norm(off))))
+        return np.array(found)
+
+    @pytest.mark.parametrize("who", ["nearest", "lucky", "adversary", "random"])
+    def test_p_values_are_valid(self, chain, who):
+        def respond(view, shown, rng):
+            told = ti.Demonstration(shown.expectations)  # not the policy itself
+            if who == "nearest":
+                return ti.feature_expectations(chain, answer(view, chain, shown))
+            w = rng.normal(size=5) if who == "random" else np.array(WEIGHTS, dtype=float)
+            extreme = ti.best_case if who == "lucky" else ti.worst_case
+            return ti.feature_expectations(chain, extreme(chain, view, w, told).witness)
+
+        p = self._p_values(chain, respond, 60)
+        # With 60 draws more than 8 at 5 % happen once in 500 times if the p-value is uniform.
+        assert np.count_nonzero(p <= 0.05) <= 8
+        assert p.max() > 0.05
+
+    def test_the_blind_are_not_taken_in(self, chain, library):
+        fixed = ti.Policy.uniform(chain)
+        proved = 0
+        for seed in range(60):
+            probe = ti.next_probe(chain, library, rng=np.random.default_rng(seed))
+            found = ti.diagnose(chain, library, [ti.Exchange(probe, fixed)], confidence=0.8)
+            proved += bool(found.has)
+        assert proved <= 20
+
+
+def test_plain_demonstrations_prove_nothing_that_the_learner_has(chain, library):
+    rng = np.random.default_rng(0)
+    view = ti.Worldview.select(chain, ["cell 1", "cell 3"])
+    exchanges = []
+    for _ in range(6):
+        shown = ti.optimal_policy(chain, rng.normal(size=5)).policy
+        exchanges.append(ti.Exchange(shown, answer(view, chain, ti.as_demonstration(chain, shown))))
+    found = ti.diagnose(chain, library, exchanges)
+    assert found.status is ti.DiagnosisStatus.NOT_DRAWN and found.has == ()
+    lacking = [set(ti.diagnose(chain, library, exchanges[:n]).lacks) for n in range(7)]
+    assert all(before <= after for before, after in itertools.pairwise(lacking))
+
+
+def test_units_of_candidates_do_not_matter(chain):
+    view = ti.Worldview.select(chain, ["cell 3"])
+    found = []
+    for units in (np.ones(5), np.array([1e-9, 1e3, 7.0, 1e6, 1e-3])):
+        names = [f"cell {i}" for i in range(1, 6)]
+        library = Library(chain, ti.Worldview(np.diag(units), names))
+        found.append(diagnosed(chain, library, view, 2, np.random.default_rng(5)))
+    assert found[0].has == found[1].has == ("cell 3",)
+    assert found[0].p_value < 1e-6 and found[1].p_value < 1e-6
+
+
+def test_candidates_that_nothing_changes(chain):
+    rows = np.vstack([np.eye(5), np.ones(5), np.zeros(5), np.eye(5)[2]])
+    names = [*(f"cell {i}" for i in range(1, 6)), "all", "none", "cell 3 again"]
+    library = Library(chain, ti.Worldview(rows, names))
+    view = ti.Worldview.select(chain, ["cell 3"])
+    found = diagnosed(chain, library, view, 2, np.random.default_rng(0))
+    assert found.idle == ("all", "none")
+    assert found.has == ("cell 3", "cell 3 again")
+    assert found.status is ti.DiagnosisStatus.IDENTIFIED
+    nothing = ti.Worldview(np.ones((1, 5)), ["all"])
+    with pytest.raises(ti.InvalidInputError, match="nothing to test"):
+        ti.next_probe(chain, nothing, rng=np.random.default_rng(0))
+
+
+def test_a_probe_counts_once(chain, library):
+    view = ti.Worldview.select(chain, ["cell 3"])
+    probe = ti.next_probe(chain, library, rng=np.random.default_rng(0))
+    exchange = ti.Exchange(probe, answer(view, chain, probe.demonstration))
+    found = ti.diagnose(chain, library, [exchange, exchange])
+    assert found.reused == 1
+    assert found.p_value == ti.diagnose(chain, library, [exchange]).p_value
+
+
+def test_what_was_taught_is_there(chain, library):
+    found = ti.diagnose(chain, library, [], taught=["cell 1"])
+    assert found.has == ("cell 1",) and found.seen.names == ("cell 1",)
+    assert found.status is ti.DiagnosisStatus.NOT_DRAWN
+    with pytest.raises(ti.InvalidInputError, match="taught: there is no candidate 'cell 9'"):
+        ti.diagnose(chain, library, [], taught=["cell 9"])
+
+
+def test_near_what_is_to_be_shown(chain, library):
+    expert = ti.optimal_policy(chain, WEIGHTS).policy
+    view = ti.Worldview.select(chain, ["cell 3", "cell 5"])
+    whole, part = (
+        ti.next_probe(chain, library, rng=np.random.default_rng(0), near=expert, share=share)
+        for share in (1.0, 0.2)
+    )
+    assert part.inradius == pytest.approx(0.2 * whole.inradius)
+    assert part.levels == pytest.approx(whole.levels)
+    mu = ti.feature_expectations(chain, expert)
+    moved = [p.demonstration.expectations - mu for p in (whole, part)]
+    assert moved[1] == pytest.approx(0.2 * moved[0])
+    first = ti.Exchange(part, answer(view, chain, part.demonstration))
+    found = ti.diagnose(chain, library, [first])
+    again = ti.next_probe(chain, found, rng=np.random.default_rng(1), near=expert, share=0.2)
+    found = ti.diagnose(
+        chain, library, [first, ti.Exchange(again, answer(view, chain, again.demonstration))]
+    )
+    # Who sees two of the cells of odd number knows the third: one in two visits is to such a cell.
+    assert found.has == ("cell 1", "cell 3", "cell 5") and found.p_value < 1e-6
+
+
+class TestWithoutCandidates:
+    """A learner whose features are combinations: the directions that it misses tell them."""
+
+    def _exchanges(self, mdp, library, view, count):
+        for seed in range(count):
+            probe = ti.next_probe(mdp, library, rng=np.random.default_rng([3, seed]))
+            yield ti.Exchange(probe, answer(view, mdp, probe.demonstration))
+
+    def test_the_rank_test(self):
+        mdp = ti.worlds.gridworld(4, block=2, slip=0.2)
+        library = Library(mdp, None)
+        view = ti.Worldview(np.random.default_rng(0).normal(size=(2, 4)))
+        dimension = 4 - len(library.indistinct.basis)
+        exchanges = list(self._exchanges(mdp, library, view, dimension - 2 + 1))
+        before = ti.diagnose(mdp, library, exchanges[:-1])
+        assert before.row_space is None
+        found = ti.diagnose(mdp, library, exchanges)
+        assert found.row_space.rank == 2
+        seen = library.indistinct.project(view.matrix)
+        off = without_span(found.row_space.basis, seen)
+        assert np.abs(off).max() < 1e-6 * np.abs(seen).max()
+
+    def test_what_no_candidate_explains(self):
+        mdp = ti.worlds.gridworld(4, block=2, slip=0.2)
+        library = Library(mdp, None)
+        view = ti.Worldview([[1.0, 2.0, 0.0, 0.0]])
+        exchanges = list(self._exchanges(mdp, library, view, 4))
+        found = ti.diagnose(mdp, library, exchanges)
+        assert found.status is ti.DiagnosisStatus.OUTSIDE_LIBRARY
+        assert found.has == () and len(found.lacks) == 4
+
+
+@pytest.fixture(scope="module")
+def world():
+    return ti.worlds.chain(5, discount=0.5)
+
+
+class TestSampledAnswers:
+    """Answers that are episodes: lacking shows soon; having needs many."""
+
+    def _sampled(self, world, view, probe, rng, episodes=400):
+        policy = answer(view, world, probe.demonstration)
+        return ti.sample_trajectories(world, policy, episodes=episodes, horizon=20, rng=rng)
+
+    def test_having_and_lacking(self, world):
+        candidates = Library(world, ti.Worldview.select(world, ["cell 1", "cell 3"]))
+        view = ti.Worldview.select(world, ["cell 3"])
+        rng = np.random.default_rng(0)
+        exchanges = []
+        for _ in range(6):
+            for name in ("cell 1", "cell 3"):
+                probe = ti.next_probe(world, candidates, rng=rng, feature=name)
+                exchanges.append(ti.Exchange(probe, self._sampled(world, view, probe, rng)))
+        found = ti.diagnose(world, candidates, exchanges)
+        assert found.lacks == ("cell 1",)
+        assert found.has == ("cell 3",)
+        few = ti.diagnose(world, candidates, exchanges[:1])
+        assert few.status is ti.DiagnosisStatus.OPEN and few.has == ()
+
+    def test_the_blind_prove_nothing(self, world):
+        candidates = Library(world, ti.Worldview.select(world, ["cell 3"]))
+        proved = 0
+        for seed in range(40):
+            rng = np.random.default_rng([9, seed])
+            probe = ti.next_probe(world, candidates, rng=rng, feature="cell 3")
+            blind = ti.sample_trajectories(
+                world, ti.Policy.uniform(world), episodes=50, horizon=15, rng=rng
+            )
+            found = ti.diagnose(world, candidates, [ti.Exchange(probe, blind)], confidence=0.5)
+            proved += bool(found.has)
+        assert proved <= 40 / 6 + 6
+
+    def test_who_has_it_is_not_excluded(self, world):
+        candidates = Library(world, ti.Worldview.select(world, ["cell 1", "cell 3"]))
+        view = ti.Worldview.select(world, ["cell 1", "cell 3"])
+        wrong = 0
+        for seed in range(20):
+            rng = np.random.default_rng([8, seed])
+            probe = ti.next_probe(world, candidates, rng=rng)
+            sampled = self._sampled(world, view, probe, rng, episodes=100)
+            found = ti.diagnose(world, candidates, [ti.Exchange(probe, sampled)], confidence=0.9)
+            wrong += bool(found.lacks)
+        assert wrong <= 3
+
+    def test_estimates_without_episodes_are_refused(self, world):
+        shown = ti.Policy.uniform(world)
+        estimate = ti.Demonstration(ti.feature_expectations(world, shown), 0.0, 0.1, 0.95)
+        with pytest.raises(ti.InvalidInputError, match=r"exchanges\[0\]: an answer that is est"):
+            ti.diagnose(world, None, [ti.Exchange(shown, estimate)])
+
+
+class TestMistakes:
+    def test_an_answer_for_another_world(self, chain):
+        other = ti.Policy.uniform(ti.worlds.chain(4))
+        exchange = ti.Exchange(ti.Policy.uniform(chain), other)
+        with pytest.raises(ti.InvalidInputError, match="4 states"):
+            ti.diagnose(chain, None, [exchange])
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"share": 0.5}, "share needs near"),
+            ({"share": 0.0}, r"share must lie in \(0, 1\]"),
+            ({"feature": "cell 9"}, "there is no candidate 'cell 9'"),
+            ({"rng": 0}, "rng must be a numpy.random.Generator, got int"),
+        ],
+    )
+    def test_arguments_of_next_probe(self, chain, library, arguments, message):
+        with pytest.raises(ti.InvalidInputError, match=message):
+            ti.next_probe(chain, library, **{"rng": np.random.default_rng(0), **arguments})
+
+    def test_arguments_of_diagnose(self, chain):
+        with pytest.raises(ti.InvalidInputError, match="shown must be Probe or Demonstration or"):
+            ti.Exchange("probe.json", ti.Policy.uniform(chain))
+        with pytest.raises(ti.InvalidInputError, match=r"exchanges\[0\] must be an Exchange"):
+            ti.diagnose(chain, None, [1])
+        with pytest.raises(ti.InvalidInputError, match="mismatch must be non-negative"):
+            ti.diagnose(chain, None, [], mismatch=-1)
+        with pytest.raises(ti.InvalidInputError, match="confidence must lie strictly"):
+            ti.diagnose(chain, None, [], confidence=1)
+
+    def test_a_candidate_that_follows_from_the_others(self, chain):
+        rows = ti.Worldview([[1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [1, 0, 1, 0, 0]], ["a", "b", "c"])
+        with pytest.raises(ti.InvalidInputError, match="'c' cannot be tested alone"):
+            ti.next_probe(chain, rows, rng=np.random.default_rng(0), feature="c")
