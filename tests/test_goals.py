@@ -111,6 +111,38 @@ def test_a_baseline_is_0_and_less_is_negative(chain):
         ti.Task(chain.mdp, WEIGHTS, chain.worldview, np.eye(5), baseline=chain.best.policy)
 
 
+@pytest.fixture(scope="module")
+def garnet():
+    mdp = ti.worlds.garnet(np.random.default_rng(3), 12, 3, 2, 5, per_pair=True)
+    shown, view = ti.Policy.uniform(mdp), ti.Worldview.select(mdp, [])
+    return ti.Task(mdp, [1.0, 0, 0, 0, 0], view, np.eye(5), demonstration=shown)
+
+
+def taught(task, teacher, goals):
+    rng, learner = np.random.default_rng(0), ti.learners.MinNormPoint()
+    lesson = ti.teach(task, teacher, learner, rng=rng, until=goals)
+    assert lesson.status is ti.LessonStatus.GUARANTEED
+    return lesson
+
+
+def test_a_lesson_goes_on_until_the_limits_are_kept(garnet):
+    """The limit is on a feature without weight, of which the reward alone proves little."""
+    little = ti.Limit(3, at_most=float(garnet.demonstration.expectations[3]) + 0.05)
+    both = ti.Goals(max_loss_share=0.01, limits=(little,))
+    reward = taught(garnet, ti.teachers.GapGreedy(), ti.Goals(max_loss_share=0.01))
+    lesson = taught(garnet, ti.teachers.GapGreedy(), both)
+    assert lesson.taught[: len(reward.taught)] == reward.taught == (0,)
+    asked = both.of(garnet)
+    [left] = asked.unmet(asked.promise(reward.worldview, garnet.demonstration))
+    assert (left.kind, left.feature) == ("limit", 3)
+    assert not asked.unmet(asked.promise(lesson.worldview, garnet.demonstration))
+
+
+def test_without_a_goal_for_the_reward_the_limit_comes_first(garnet):
+    little = ti.Limit(3, at_most=float(garnet.demonstration.expectations[3]) + 0.05)
+    assert taught(garnet, ti.teachers.TRGreedy(), ti.Goals(limits=(little,))).taught == (3,)
+
+
 @pytest.fixture
 def lake(tmp_path):
     def written(plan, also=""):

@@ -211,6 +211,7 @@ class TaskGoals:
     def __init__(self, asked: Goals, task: Task, expert: Demonstration) -> None:
         self.asked, self.task, self.expert = asked, task, expert
         self._extremes: dict[int, tuple[Plan, Plan]] = {}
+        self._tasks: dict[Goal, Task] = {}
         made = enumerate(self._made())
         self.goals = tuple(replace(goal, number=number) for number, goal in made)
 
@@ -295,6 +296,23 @@ class TaskGoals:
         float from 0 on
         """
         return max((goal.missing(promise) / goal.scale for goal in self.goals), default=0.0)
+
+    def task_of(self, goal: Goal) -> Task:
+        """The task whose reward is to keep a limit.
+
+        Parameters
+        ----------
+        goal : Goal about a feature
+
+        Returns
+        -------
+        Task
+        """
+        if goal not in self._tasks:
+            assert goal.feature is not None
+            weights = _alone(self.task, goal.feature)
+            self._tasks[goal] = self.task.with_weights(-weights if goal.most else weights)
+        return self._tasks[goal]
 
     def _made(self) -> Iterator[Goal]:
         asked, task = self.asked, self.task

@@ -23,7 +23,7 @@ class LessonStatus(Status):
         "the learner earns what the expert does, as far as the demonstrations tell; record more, "
         "or give until"
     )
-    GUARANTEED = "the performance that was asked for is guaranteed"
+    GUARANTEED = "what was asked for is guaranteed"
     OUT_OF_BUDGET = "as many features as allowed were taught; raise budget to go on"
     OUT_OF_MONEY = "no feature that is left is within max_cost"
     NOTHING_LEFT = "all features that may be taught were taught"

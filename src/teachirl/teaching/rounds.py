@@ -27,11 +27,13 @@ from ..precision import ROUNDED
 from ..selection.greedy import is_number, is_whole, money_left
 from ..views.teaching_risk import relative_risk, teaching_risk
 from ..views.worldview import Worldview
+from .goals import Goals, Promise, TaskGoals
 from .lesson import Lesson
 from .lesson_record import LessonStatus, Round
 from .matching import Matching
 from .task import Task
 from .teacher import Choice, Situation, Teacher
+from .towards import choose_towards
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,7 @@ class Moment:
     demonstration : Demonstration that the learner is shown by now
     policy : Policy of the learner by now
     worst_case : WorstCaseBounds, what the guarantee is computed from; None in rounds without one
+    promise : Promise, what is guaranteed, of the goals as well; None in rounds without it
     situation, choice : where the teacher chose, and what; None before anything was taught
     """
 
@@ -57,6 +60,7 @@ class Moment:
     worst_case: WorstCaseBounds | None = None
     situation: Situation | None = None
     choice: Choice | None = None
+    promise: Promise | None = None
 
     def guarantees(self, performance: float) -> bool:
         """Whether that relative performance is guaranteed, up to rounding."""
@@ -76,6 +80,7 @@ class Rounds(Iterator[Moment]):
     max_cost : what they may cost in all
     matching : Matching, whom guarantees are about
     certified : whether to compute what is guaranteed, one exact worst case a round
+    goals : TaskGoals, what the teacher is to reach; without them, as much reward as can be
     start : the policy that the learner starts with; the uniform one by default
     after : a lesson of this task to go on from; what its last round guarantees is computed anew
 
@@ -108,6 +113,7 @@ class Rounds(Iterator[Moment]):
         max_cost: float = math.inf,
         matching: Matching | None = None,
         certified: bool = True,
+        goals: TaskGoals | None = None,
         start: Policy | None = None,
         after: Lesson | None = None,
     ) -> None:
@@ -117,6 +123,7 @@ class Rounds(Iterator[Moment]):
         self.task, self.teacher, self.learner, self.rng = task, teacher, learner, rng
         self.budget, self.max_cost = budget, max_cost
         self.matching, self.certified = matching or Matching(), certified
+        self.goals = Goals().of(task) if goals is None else goals
         self.past: list[Round] = []
         self.now: Moment | None = None
         self.begun = 0
@@ -167,10 +174,19 @@ class Rounds(Iterator[Moment]):
         if found is not None:
             # The lesson's may be that of another mismatch, or never have been computed.
             last = replace(last, guaranteed=self.task.guaranteed_by(found))
-        return Moment(last, tuple(lesson.taught), view, shown, lesson.policy, found)
+        promise = self._promise(view, shown, found)
+        taught, policy = tuple(lesson.taught), lesson.policy
+        return Moment(last, taught, view, shown, policy, found, promise=promise)
 
     def _worst_case(self, view: Worldview, shown: Demonstration) -> WorstCaseBounds | None:
         return self.task.worst_case(view, shown, self.matching) if self.certified else None
+
+    def _promise(
+        self, view: Worldview, shown: Demonstration, found: WorstCaseBounds | None
+    ) -> Promise | None:
+        if found is None:
+            return None
+        return self.goals.promise(view, shown, self.matching, known=found)
 
     def _cost(self, taught: tuple[int, ...]) -> float:
         return float(self.task.costs[list(taught)].sum())
@@ -214,9 +230,11 @@ class Rounds(Iterator[Moment]):
             notes=self.notes,
             worst_case=now.worst_case,
         )
-        choice = self.teacher.choose(situation, self.rng)
+        if now.promise is None:
+            choice = self._chosen(situation)
+        else:
+            choice = choose_towards(self.goals, now.promise, situation, self._chosen)
         spent = clock.seconds() - began
-        choice = _checked_choice(choice, len(task.teachable))
         if choice.feature is None:
             missing = [task.names[i] for i in task.required if i not in now.taught]
             require(not missing, f"the teacher stopped, but {missing} must be taught")
@@ -233,6 +251,10 @@ class Rounds(Iterator[Moment]):
         moment = self._trained(taught, view, shown, now.policy, situation, choice, spent)
         self.past.append(now.round)
         return moment
+
+    def _chosen(self, situation: Situation) -> Choice:
+        choice = self.teacher.choose(situation, self.rng)
+        return _checked_choice(choice, len(self.task.teachable))
 
     def _trained(
         self,
@@ -256,7 +278,8 @@ class Rounds(Iterator[Moment]):
             performance = task.relative(earned)
         began = clock.seconds()
         found = self._worst_case(view, shown)
-        guaranteed = math.nan if found is None else task.guaranteed_by(found)
+        promise = self._promise(view, shown, found)
+        guaranteed = math.nan if promise is None else promise.performance
         certifying = clock.seconds() - began
         record = Round(
             taught=None if choice is None else taught[-1],
@@ -275,7 +298,7 @@ class Rounds(Iterator[Moment]):
             learning_seconds=learning,
             certifying_seconds=certifying,
         )
-        return Moment(record, taught, view, shown, policy, found, situation, choice)
+        return Moment(record, taught, view, shown, policy, found, situation, choice, promise)
 
 
 def _checked_choice(choice: Choice, n: int) -> Choice:

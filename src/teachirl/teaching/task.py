@@ -121,6 +121,30 @@ class Task:
             f"{len(self.teachable)} teachable)"
         )
 
+    def with_weights(self, weights: ArrayLike) -> Task:
+        """The same task with another reward, counted from its own worst policy.
+
+        Parameters
+        ----------
+        weights : array [k]
+
+        Returns
+        -------
+        Task
+        """
+        return Task(
+            self.mdp,
+            weights,
+            self.worldview,
+            self.teachable,
+            self.costs,
+            self.names,
+            self.demonstration,
+            required=self.required,
+            forbidden=self.forbidden,
+            indistinct=self._indistinct,
+        )
+
     @cached_property
     def best(self) -> Plan:
         """Plan with max R."""

@@ -17,6 +17,7 @@ from ..mdp.occupancy import feature_expectations
 from ..mdp.policy import Policy
 from ..selection.greedy import is_number, is_whole
 from ..views.worldview import Worldview
+from .goals import Goals, TaskGoals
 from .lesson import Lesson
 from .lesson_record import LessonStatus
 from .matching import Matching
@@ -34,7 +35,7 @@ def teach(
     budget: int | None = None,
     max_cost: float = math.inf,
     tolerance: float | None = None,
-    until: float | None = None,
+    until: float | Goals | None = None,
     mismatch: float | None = None,
     certified: bool = True,
     start: Policy | None = None,
@@ -48,14 +49,12 @@ def teach(
     teacher : Teacher, who chooses what to teach
     learner : Learner, or Informed who is told the reward
     rng : numpy.random.Generator, for teachers who leave something to chance
-    budget : int, B, how many features may be taught in all, those of `after` included; all of them
-        by default
+    budget : int, B, how many features may be taught, those of `after` included; all by default
     max_cost : float, what they may cost in all, those of `after` included
     tolerance : float, ε; the lesson ends once |R(L) − R(T)| is at most this fraction of max R − min
         R, T being the task's own demonstration; or, if only episodes of it are known, once that is
-        within what they leave open. A negative one never ends it. 1e-3 by default; with `until`,
-        which asks for more than luck, negative
-    until : float, the lesson ends once this relative performance is guaranteed, up to 1e-9
+        within what they leave open. Negative: never. 1e-3 by default; with `until`, negative
+    until : float or Goals, the lesson ends once this relative performance, or all, are guaranteed
     mismatch : float, how closely learners are taken to match, in their features, for what is
         guaranteed. By default exactly; a sampled demonstration, as closely as the expert does. For
         one who stops early, such as Projection(tolerance), give the distance at which it stops, or
@@ -86,7 +85,7 @@ def teach(
     _check_those_involved(task, teacher, learner, rng)
     if tolerance is None:
         tolerance = 1e-3 if until is None else -1.0
-    _check_rules(budget, max_cost, tolerance, until, certified)
+    goals = _check_rules(budget, max_cost, tolerance, until, certified).of(task)
     rounds = Rounds(
         task,
         teacher,
@@ -96,12 +95,13 @@ def teach(
         max_cost=max_cost,
         matching=Matching(mismatch),
         certified=certified,
+        goals=goals,
         start=start,
         after=after,
     )
     expert = _expert(task)
     for each in rounds:
-        status = _ended(task, each, expert, tolerance, until)
+        status = _ended(goals, each, expert, tolerance)
         if status is not None:
             return rounds.lesson(status)
     return rounds.lesson()
@@ -122,9 +122,10 @@ def _expert(task: Task) -> tuple[float, float]:
 
 
 def _ended(
-    task: Task, last: Moment, expert: tuple[float, float], tolerance: float, until: float | None
+    goals: TaskGoals, last: Moment, expert: tuple[float, float], tolerance: float
 ) -> LessonStatus | None:
     """Whether what is learned, or guaranteed, is enough."""
+    task = goals.task
     if not set(task.required) <= set(last.taught):
         return None
     earned = float(task.weights @ feature_expectations(task.mdp, last.policy))
@@ -132,7 +133,7 @@ def _ended(
     shown, doubt = expert
     if tolerance >= 0.0 and abs(earned - shown) <= max(allowed, 0.0):
         return LessonStatus.LEARNED
-    if until is not None and last.guarantees(until):
+    if goals and last.promise is not None and not goals.unmet(last.promise):
         return LessonStatus.GUARANTEED
     if tolerance >= 0.0 and abs(earned - shown) <= doubt:
         return LessonStatus.INDISTINGUISHABLE
@@ -160,8 +161,13 @@ def _check_those_involved(task: object, teacher: object, learner: object, rng: o
 
 
 def _check_rules(
-    budget: int | None, max_cost: float, tolerance: float, until: float | None, certified: bool
-) -> None:
+    budget: int | None,
+    max_cost: float,
+    tolerance: float,
+    until: float | Goals | None,
+    certified: bool,
+) -> Goals:
+    """What was asked for, if nothing is wrong."""
     require(
         budget is None or (is_whole(budget) and budget >= 0),
         f"budget must be a whole number that is not negative, got {budget!r}",
@@ -175,10 +181,11 @@ def _check_rules(
         f"tolerance must be a number, got {tolerance!r}",
     )
     require(
-        until is None or (is_number(until) and 0.0 <= until <= 1.0),
-        f"until must be a relative performance from 0 to 1, got {until!r}",
+        until is None or isinstance(until, Goals) or (is_number(until) and 0.0 <= until <= 1.0),
+        f"until must be a relative performance from 0 to 1, or Goals, got {until!r}",
     )
     require(certified or until is None, "until needs certified=True: it is about a guarantee")
+    return until if isinstance(until, Goals) else Goals(until)
 
 
 __all__ = ["teach"]

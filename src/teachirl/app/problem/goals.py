@@ -12,8 +12,8 @@ from ...teaching.goals import Goals, Limit
 from .episodes import read_policy
 from .features import Features
 from .files import Folder
+from .goal_schema import Baseline as BaselineTable
 from .places import Place, meant, shown
-from .schema import Baseline as BaselineTable
 from .schema import Plan
 
 # What an action is called that does nothing.

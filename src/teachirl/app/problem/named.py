@@ -11,11 +11,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Annotated, Any, get_args, get_type_hints
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from ... import learners, teachers
 from ...worlds.built_in import BUILT_IN
-from .places import meant, shown
+from .places import listed, meant, shown
 
 # All functions and classes that a file can call, by kind and by name.
 NAMED: dict[str, dict[str, Callable[..., Any]]] = {
@@ -53,6 +53,9 @@ class Strict(BaseModel):
     """A table of a problem file: no other keys, no other types, no infinities."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+Text = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class NamedCall(Strict):
@@ -122,4 +125,12 @@ def _table_of(entry: Callable[..., Any]) -> Any:
     return Annotated[parameters_model(entry), AfterValidator(lambda row: entry(**dict(row)))]
 
 
-__all__ = ["NAMED", "NamedCall", "Strict", "named_call", "parameters_model"]
+def exactly_one(table: Strict, *keys: str) -> None:
+    """Refuse a table that has none of these keys, or more than one."""
+    found = [key for key in keys if getattr(table, key) is not None]
+    if len(found) != 1:
+        wanted = f"expected {'one' if not found else 'only one'} of the keys {listed(keys)}"
+        raise ValueError(f"{wanted}, got {listed(found) or 'none'}")
+
+
+__all__ = ["NAMED", "NamedCall", "Strict", "Text", "exactly_one", "named_call", "parameters_model"]

@@ -14,10 +14,11 @@ from pydantic import BaseModel, ValidationError
 
 from ...errors import FileFormatError
 from .changes import Change, changed
+from .goal_schema import FeatureLimit
 from .mistakes import Mistakes
 from .named import NAMED, parameters_model
 from .places import Place, meant, refuse_all, shortened, shown
-from .schema import KINDS, FeatureLimit, Plan, ProblemFile
+from .schema import KINDS, Plan, ProblemFile
 
 MAX_BYTES = 1 << 20
 # tomllib takes quadratic time for keys of many parts.

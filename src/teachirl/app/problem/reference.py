@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, Field
 from pydantic_core import PydanticUndefined
 
-from . import schema
+from . import goal_schema, schema
 from .files import MAX_BYTES, MAX_FEATURES, MAX_NUMBERS, MAX_STATES
 from .named import NAMED, NamedCall, parameters_model
 from .reading import MAX_BYTES as MAX_TOML_BYTES
@@ -35,8 +35,8 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`[[teach.feature]]`", schema.Teachable),
     ("`[demonstration]`", schema.Demonstration),
     ("`[plan]`", schema.Plan),
-    ("`[plan.baseline]`", schema.Baseline),
-    ("`[plan.limits]`, for each feature", schema.FeatureLimit),
+    ("`[plan.baseline]`", goal_schema.Baseline),
+    ("`[plan.limits]`, for each feature", goal_schema.FeatureLimit),
 )
 WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 
@@ -117,9 +117,9 @@ def _type(annotation: Any) -> str:
         return f"list of {_type(inner[0])}s"
     if origin is dict:
         return "table of numbers" if _type(inner[1]) == "number" else "table"
-    if annotation in (NamedCall, schema.Baseline):
+    if annotation in (NamedCall, goal_schema.Baseline):
         return "text or table"
-    if annotation is schema.Loss:
+    if annotation is goal_schema.Loss:
         return "number or text"
     return "table"
 

@@ -6,17 +6,16 @@ What stands here is what `docs/problem_file.md` documents.
 from __future__ import annotations
 
 import math
-import re
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, TypeAdapter, model_validator
+from pydantic import Field, PlainValidator, model_validator
 
-from .named import NamedCall, Strict, named_call
+from .goal_schema import Baseline, FeatureLimit, Loss, read_baseline, read_limits, read_loss
+from .named import NamedCall, Strict, Text, exactly_one, named_call
 from .places import listed, meant, shown
 
 Discount = Annotated[float, Field(gt=0.0, lt=1.0)]
 Weights = Annotated[dict[str, float], Field(min_length=1)]
-Text = Annotated[str, Field(min_length=1, max_length=1000)]
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 
 
@@ -121,7 +120,7 @@ class Reward(Strict):
 
     @model_validator(mode="after")
     def _one(self) -> Reward:
-        _exactly_one(self, "weights", "trajectories", "rewards")
+        exactly_one(self, "weights", "trajectories", "rewards")
         if self.rewards is None and "max_residual" in self.model_fields_set:
             raise ValueError("max_residual is for rewards only")
         return self
@@ -211,7 +210,7 @@ class Demonstration(Strict):
     @model_validator(mode="after")
     def _one(self) -> Demonstration:
         if {"show", "policy", "trajectories"} & self.model_fields_set:
-            _exactly_one(self, "show", "policy", "trajectories")
+            exactly_one(self, "show", "policy", "trajectories")
         if self.trajectories is None and "confidence" in self.model_fields_set:
             raise ValueError("confidence is for trajectories only")
         return self
@@ -223,80 +222,6 @@ def _teacher(value: object) -> NamedCall:
 
 def _learner(value: object) -> NamedCall:
     return named_call("learner", value)
-
-
-class FeatureLimit(Strict):
-    """How much of a feature there may be, discounted, whatever the learner does that looks right.
-    A number alone is `at_most`."""
-
-    at_most: float | None = Field(default=None, description="no more than this")
-    at_least: float | None = Field(default=None, description="no less than this")
-
-    @model_validator(mode="after")
-    def _something(self) -> FeatureLimit:
-        if self.at_most is None and self.at_least is None:
-            raise ValueError("expected one of the keys at_most, at_least, got none")
-        return self
-
-
-def _limits(value: object) -> dict[str, FeatureLimit]:
-    if not isinstance(value, dict):
-        raise ValueError(f"expected a table of features and their limits, got {shown(value)}")
-    tables = {
-        name: each if isinstance(each, dict) else {"at_most": each} for name, each in value.items()
-    }
-    return TypeAdapter(dict[str, FeatureLimit]).validate_python(tables)
-
-
-class Loss(Strict):
-    """A loss of reward: an amount, or a share of the expert's."""
-
-    amount: float | None = None
-    share: float | None = None
-
-
-def _loss(value: Any) -> Loss:
-    """A number, or a text such as "10 %"."""
-    wanted = 'expected a reward from 0 on, or a share of the expert\'s such as "10 %"'
-    if isinstance(value, str):
-        number = value.removesuffix("%").strip()
-        if value.endswith("%") and re.fullmatch(r"\d{1,9}(\.\d{1,9})?", number, re.ASCII):
-            return Loss(share=float(number) / 100.0)
-    elif type(value) in (int, float) and 0.0 <= value < 1e300:
-        return Loss(amount=float(value))
-    raise ValueError(f"{wanted}, got {shown(value)}")
-
-
-BaselineWord = Literal["worst", "uniform", "nothing"]
-
-
-class Baseline(Strict):
-    """The policy whose relative performance is 0: at most one of these. A word is `of`."""
-
-    of: BaselineWord | None = Field(
-        default=None,
-        description='"worst" (the default) for the worst policy there is, "uniform" for one that '
-        'acts at random, "nothing" for one that waits, if there is an action for that',
-    )
-    action: Text | None = Field(
-        default=None, description="the policy that always takes the action of this name"
-    )
-    policy: Text | None = Field(
-        default=None, description="a table of a policy, as `demonstration.policy`"
-    )
-
-    @model_validator(mode="after")
-    def _one(self) -> Baseline:
-        _exactly_one(self, "of", "action", "policy")
-        return self
-
-
-def _baseline(value: object) -> Baseline:
-    words = get_args(BaselineWord)
-    if isinstance(value, str) and value not in words:
-        wanted = f"expected {', '.join(words)}, or a table with one of the keys action, policy"
-        raise ValueError(f"{wanted}, got {shown(value)}{meant(value, words, also=False)}")
-    return Baseline.model_validate({"of": value} if isinstance(value, str) else value)
 
 
 class Plan(Strict):
@@ -323,18 +248,18 @@ class Plan(Strict):
         le=1.0,
         description="stop once this relative performance is guaranteed",
     )
-    max_loss: Annotated[Loss | None, PlainValidator(_loss)] = Field(
+    max_loss: Annotated[Loss | None, PlainValidator(read_loss)] = Field(
         default=None,
         description="how much less than the expert a learner may be guaranteed: a reward, or a "
         'share of the expert\'s, such as "10 %"',
     )
     at_least: float | None = Field(default=None, description="the reward that must be guaranteed")
-    baseline: Annotated[Baseline | None, PlainValidator(_baseline)] = Field(
+    baseline: Annotated[Baseline | None, PlainValidator(read_baseline)] = Field(
         default=None,
         description='whose relative performance is 0: "worst" (the default), "uniform", '
         '"nothing", or a table, see below',
     )
-    limits: Annotated[dict[str, FeatureLimit], PlainValidator(_limits)] = Field(
+    limits: Annotated[dict[str, FeatureLimit], PlainValidator(read_limits)] = Field(
         default={},
         description="how much there may be of single features, discounted: at most a number, or a "
         "table, see below",
@@ -368,22 +293,12 @@ class ProblemFile(Strict):
     plan: Plan = Field(default=Plan(), description="how to teach, and when to stop")
 
 
-def _exactly_one(table: Strict, *keys: str) -> None:
-    found = [key for key in keys if getattr(table, key) is not None]
-    if len(found) != 1:
-        wanted = f"expected {'one' if not found else 'only one'} of the keys {listed(keys)}"
-        raise ValueError(f"{wanted}, got {listed(found) or 'none'}")
-
-
 __all__ = [
     "KINDS",
-    "Baseline",
     "Combination",
     "Demonstration",
-    "FeatureLimit",
     "GymnasiumWorld",
     "Learner",
-    "Loss",
     "Plan",
     "ProblemFile",
     "Reward",
