@@ -16,7 +16,7 @@ from teachirl.files import replacing
 from teachirl.study.experiments import BUILT_IN, find
 from teachirl.study.results_database import FILE, Store
 
-COMMANDS = ("init", "certify", "teach", "frontier", "reproduce", "runs", "worlds")
+COMMANDS = ("check", "init", "certify", "teach", "frontier", "reproduce", "runs", "worlds")
 
 
 @pytest.fixture
@@ -72,7 +72,11 @@ def test_help_names_each_command_and_loads_nothing_heavy():
     )
     *text, heavy = result.stdout.splitlines()
     assert heavy == "set()"
-    listed = [line.split()[0] for line in text[text.index("Commands:") + 1 :]]
+    listed = [
+        line.split()[0]
+        for line in text[text.index("Commands:") + 1 :]
+        if not line.startswith("   ")
+    ]
     assert sorted(listed) == sorted(COMMANDS)
 
 
@@ -99,7 +103,7 @@ def test_the_script_and_the_module_are_the_same_command():
     [
         ["nothing"],
         ["worlds", "--nothing"],
-        ["worlds", "extra"],
+        ["worlds", "chain", "extra"],
         ["runs", "show"],
         ["runs", "export", "ab", "table.csv", "--csv", "--parquet"],
         ["runs", "export", "ab", "table.csv", "--parquet"],

@@ -19,8 +19,10 @@ import typer
 from ... import __version__
 from ...errors import TeachirlError
 from .certify import certify
+from .check import check
 from .frontier import frontier
 from .init import init
+from .options import summary
 from .reproduce import reproduce
 from .runs import runs
 from .screen import filtered, shortened
@@ -38,11 +40,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-for decision in (init, certify, teach, frontier):
-    app.command()(decision)
-app.command()(reproduce)
+for command in (init, check, certify, teach, frontier, worlds, reproduce):
+    app.command(short_help=summary(command))(command)
 app.add_typer(runs, name="runs")
-app.command()(worlds)
 
 
 def _print_version(wanted: bool) -> None:

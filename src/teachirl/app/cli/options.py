@@ -1,11 +1,29 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options that several commands have, and what `--help` says of a command."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
+
+
+def summary(command: Callable[..., None]) -> str:
+    """The first sentence of what a command says of itself, whole, for the list of commands.
+
+    >>> def greet() -> None:
+    ...     \"\"\"Say hello,
+    ...     and how are you.
+    ...
+    ...     Not more.
+    ...     \"\"\"
+    >>> summary(greet)
+    'Say hello, and how are you.'
+    """
+    return " ".join((inspect.getdoc(command) or "").partition("\n\n")[0].split())
+
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The problem file, TOML.")]

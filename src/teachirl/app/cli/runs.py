@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from .options import AsJson
+from .options import AsJson, summary
 from .reproduce import OUT
 from .screen import loading, say
 
@@ -28,7 +29,6 @@ runs = typer.Typer(
 )
 
 
-@runs.command("list")
 def list_runs(out: Out = OUT, as_json: AsJson = False) -> None:
     """List the runs and how much of each is done."""
     with loading():
@@ -47,7 +47,6 @@ def list_runs(out: Out = OUT, as_json: AsJson = False) -> None:
     print_table([("id", "experiment", "units", "time", "updated"), *rows])
 
 
-@runs.command()
 def show(run: Id, out: Out = OUT, as_json: AsJson = False) -> None:
     """Show the settings of a run, and what computed it."""
     with loading():
@@ -67,7 +66,6 @@ def show(run: Id, out: Out = OUT, as_json: AsJson = False) -> None:
     print_table([(name, _text(value)) for name, value in facts.items()])
 
 
-@runs.command()
 def export(
     run: Id,
     file: Annotated[
@@ -94,7 +92,6 @@ def export(
     say(f"{path}: {count} rows")
 
 
-@runs.command()
 def repair(out: Out = OUT) -> None:
     """Make a damaged results store whole: keep what is as it was written, drop the rest.
 
@@ -128,3 +125,13 @@ def _time(run: RunRecord) -> str:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "list": list_runs,
+    "show": show,
+    "export": export,
+    "repair": repair,
+}
+for name, command in COMMANDS.items():
+    runs.command(name, short_help=summary(command))(command)

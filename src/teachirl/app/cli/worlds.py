@@ -5,18 +5,31 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 
 from .options import AsJson
+from .screen import loading
 
 
-def worlds(as_json: AsJson = False) -> None:
-    """List the built-in worlds with their parameters and defaults."""
+def worlds(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One of them, or Gymnasium's, as Taxi-v4.")
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of it, as in size=4."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the built-in worlds with their parameters and defaults, or the features of one."""
     from ..problem.named import NAMED
     from ..render.json import plain, print_json
 
+    if name is not None:
+        _features(name, sets, as_json)
+        return
     found = plain([_description(name, make) for name, make in NAMED["world"].items()])
     if as_json:
         print_json("worlds", found)
@@ -25,6 +38,33 @@ def worlds(as_json: AsJson = False) -> None:
         typer.echo(f"{world['name']}: {world['summary']}")
         for each in world["parameters"]:
             typer.echo(f"    {each['name']}: {each['type']}{_default(each)}")
+
+
+def _features(name: str, sets: list[str] | None, as_json: bool) -> None:
+    """The features of a world, with their weights and prices where it has some."""
+    with loading():
+        from ...figures.digits import money, number
+        from ..problem import Change, named_world
+        from ..render.console import print_table
+        from ..render.json import print_json
+    world = named_world(name, [Change.set(text) for text in sets or []])
+    given = {"weight": world.weights, "price": world.prices}
+    columns = {key: values.tolist() for key, values in given.items() if values is not None}
+    shown = {"weight": number, "price": money}
+    names = [world.mdp.feature_name(i) for i in range(world.mdp.n_features)]
+    if as_json:
+        rows = [
+            {"name": each, **{key: values[i] for key, values in columns.items()}}
+            for i, each in enumerate(names)
+        ]
+        print_json("world", {"name": name, "states": world.mdp.n_states, "features": rows})
+        return
+    typer.echo(f"{name}: {world.mdp.n_states} states, {world.mdp.n_pairs} state-action pairs")
+    cells = [
+        (each, *(shown[key](values[i]) for key, values in columns.items()))
+        for i, each in enumerate(names)
+    ]
+    print_table([("feature", *columns), *cells])
 
 
 def _description(name: str, function: Callable[..., Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """From a problem to a decision, in numbers: how things stand, what to teach, what a budget buys."""
 
 from .assessment import Assessment, Guarantee, assess
+from .check import Check, Feature, Notice, Oddity, check
 from .comparison import SAME_GUARANTEE, Difference, Shortfall
 from .demonstration import WhatToShow
 from .frontier import Frontier, Point, Search, frontier
@@ -11,10 +12,14 @@ __all__ = [
     "SAME_GUARANTEE",
     "Alternative",
     "Assessment",
+    "Check",
     "Difference",
     "Ending",
+    "Feature",
     "Frontier",
     "Guarantee",
+    "Notice",
+    "Oddity",
     "Outcome",
     "Point",
     "Search",
@@ -24,6 +29,7 @@ __all__ = [
     "TeachingPlan",
     "WhatToShow",
     "assess",
+    "check",
     "frontier",
     "plan",
 ]

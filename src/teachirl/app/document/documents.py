@@ -9,16 +9,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...errors import require
 from ...study.provenance import package_versions
-from ..decisions import Assessment, Frontier, TeachingPlan
+from ..decisions import Assessment, Check, Frontier, TeachingPlan
 from ..problem import Problem
 from .assessment import assessment_headline, how_things_stand
+from .check import check_headline, what_looks_odd, what_there_is
 from .elements import Bullets, Code, Column, Document, Facts, Headline, Section, Sentence, Table
 from .frontier import frontier_headline, what_a_budget_buys
 from .notes import rests_on
 from .plan import plan_headline, what_is_different, what_to_teach
 from .world import what_to_show, world_section
 
-Decision: TypeAlias = Assessment | TeachingPlan | Frontier
+Decision: TypeAlias = Assessment | TeachingPlan | Frontier | Check
 
 
 class _Kind(NamedTuple):
@@ -35,6 +36,7 @@ KINDS: dict[type, _Kind] = {
     TeachingPlan: _Kind("plan", "teach", plan_headline, (what_to_teach, what_is_different)),
     Frontier: _Kind("frontier", "frontier", frontier_headline, (what_a_budget_buys,)),
     Assessment: _Kind("assessment", "certify", assessment_headline, (how_things_stand,)),
+    Check: _Kind("check", "check", check_headline, (what_looks_odd, what_there_is)),
 }
 
 
@@ -44,7 +46,7 @@ def answer(problem: Problem, found: Decision) -> Document:
     Parameters
     ----------
     problem : Problem
-    found : Assessment, TeachingPlan or Frontier
+    found : Assessment, TeachingPlan, Frontier or Check
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """A user's problem file (TOML), read strictly: from a file to a `Task`."""
 
-from .building import read_problem
+from .building import named_world, read_problem
 from .changes import Change
 from .example import example_text
 from .features import Teachables
@@ -19,6 +19,7 @@ __all__ = [
     "Show",
     "Teachables",
     "example_text",
+    "named_world",
     "read_problem",
     "reference",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +15,7 @@ from ...mdp.model import MDP
 from ...mdp.policy import Policy
 from ...teachers import Teacher
 from ...worlds import World
-from .changes import Change
+from .changes import Change, changed
 from .episodes import read_episodes, read_policy
 from .features import Features, build_teachables, build_view
 from .files import MAX_FEATURES, Folder
@@ -22,7 +24,7 @@ from .mistakes import Mistakes
 from .named import NAMED, NamedCall
 from .places import Place
 from .problem import Problem, Show
-from .reading import parse, read_text
+from .reading import checked, parse, read_text
 from .rewards import build_reward
 from .schema import Demonstration as DemonstrationTable
 from .schema import ProblemFile
@@ -78,6 +80,34 @@ def read_problem(
     if world is None:
         mistakes.refuse()
     return _problem(source, place, file, folder, world, mistakes)
+
+
+def named_world(name: str, changes: Iterable[Change] = ()) -> World:
+    """A world that a problem file can name, or one of Gymnasium's, such as Taxi-v4.
+
+    Parameters
+    ----------
+    name : str
+    changes : Change, its parameters
+
+    Returns
+    -------
+    World
+
+    Examples
+    --------
+    >>> from teachirl.app.problem import Change, named_world
+    >>> named_world("chain", [Change.set("cells=3")])
+    World(MDP(3 states, 4 state-action pairs, 3 features per state, discount 0.9))
+    """
+    from_gymnasium = {"gymnasium": name, "discount": 0.9}
+    table = from_gymnasium if re.search(r"-v[0-9]+$", name) else {"name": name}
+    within = [replace(each, parts=("world", *each.parts)) for each in changes]
+    tables: dict[str, Any] = {"world": table, "learner": {"sees": []}}
+    mistakes = Mistakes()
+    place, file = checked(*changed(Place(Path(name)), tables, within), mistakes)
+    mistakes.refuse_any()
+    return _world(file, place / "world", Folder(Path(), False), mistakes)
 
 
 def _world(file: ProblemFile, place: Place, folder: Folder, mistakes: Mistakes) -> World:
@@ -146,4 +176,4 @@ def _made(kind: str, call: NamedCall, place: Place, also: dict[str, Any] | None 
         return NAMED[kind][call.name](**call.parameters, **(also or {}))
 
 
-__all__ = ["read_problem"]
+__all__ = ["named_world", "read_problem"]

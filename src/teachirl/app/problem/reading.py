@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
@@ -97,7 +97,20 @@ def parse(
         raise FileFormatError(f"{path}: expected a few lists in lists, got too many") from None
     except ValueError as error:  # also what int() says of too many digits
         raise FileFormatError(f"{path}: this is not TOML: {shortened(str(error))}") from None
-    place, tables = changed(Place(path), tables, changes)
+    return checked(*changed(Place(path), tables, changes), mistakes)
+
+
+def checked(
+    place: Place, tables: Mapping[str, Any], mistakes: Mistakes
+) -> tuple[Place, ProblemFile]:
+    """The same, of what TOML has of a file.
+
+    Parameters
+    ----------
+    place : the file
+    tables : what is in it
+    mistakes : Mistakes, to add to
+    """
     try:
         return place, ProblemFile.model_validate(tables)
     except ValidationError as error:
@@ -167,4 +180,4 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models(inner)
 
 
-__all__ = ["parse", "read_text"]
+__all__ = ["checked", "parse", "read_text"]

@@ -66,6 +66,11 @@ class TableWorld(Strict):
         default=None,
         description="columns state, probability; without it all states are equally likely",
     )
+    normalize: bool = Field(
+        default=False,
+        description="whether probabilities whose sum misses 1 by 0.001 at most, as after rounding, "
+        "are divided by it",
+    )
     discount: Discount = Field(description="between 0 and 1")
 
 

@@ -23,8 +23,9 @@ from .places import Place, called_by_name, meant, shown
 from .schema import GymnasiumWorld, SavedWorld, TableWorld
 from .tables import Table, read_table
 
-# How far from 1 probabilities may sum.
-SUM_TOLERANCE = 1e-9
+# How far from 1 probabilities may sum; and how far if they are to be divided by their sum, where
+# numbers with three or more digits were written down.
+SUM_TOLERANCE, NEARLY = 1e-9, 1.0005e-3
 
 
 def build_world(
@@ -92,7 +93,7 @@ def _from_tables(world: TableWorld, place: Place, folder: Folder, mistakes: Mist
     if transitions is None:
         mistakes.refuse()
     with (place / "transitions").locating():
-        moves = _Moves(transitions)
+        moves = _Moves(transitions, world.normalize)
     phi, start = None, np.full(moves.n_states, 1.0 / moves.n_states)
     if features is not None:
         with mistakes.collecting(), (place / "features").locating():
@@ -112,7 +113,8 @@ class _Moves:
     Where the episode ends, it leads to one more state, ``end``, with zero features and one action.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, normalize: bool) -> None:
+        self.tolerance = NEARLY if normalize else SUM_TOLERANCE
         for column in ("state", "action"):
             if "" in table.texts[column]:
                 row = table.texts[column].index("")
@@ -130,18 +132,25 @@ class _Moves:
         table.refuse_repeats(rows * (self.n_states + 1) + targets, "transition")
         chances = table.probabilities()
         sums = np.bincount(rows, weights=chances)
-        bad = np.flatnonzero(np.abs(sums - 1.0) > SUM_TOLERANCE)
+        bad = np.flatnonzero(np.abs(sums - 1.0) > self.tolerance)
         table.refuse_rows(
             np.sort(self.first[bad]),
             lambda row: (
                 f"expected the probabilities of {self.name_of(int(keys[row]))} to sum to 1 within "
-                f"{SUM_TOLERANCE:g}, got {sums[rows[row]]:.12g}"
+                f"{self.tolerance:.3g}, got {sums[rows[row]]:.12g}{self.offer(sums[rows[row]])}"
             ),
         )
         self.ends = bool((targets == self.n_states).any())
         self.rows = sp.csr_array(
-            (chances, (rows, targets)), shape=(len(self.pairs), self.n_states + self.ends)
+            (chances / sums[rows] if normalize else chances, (rows, targets)),
+            shape=(len(self.pairs), self.n_states + self.ends),
         )
+
+    def offer(self, total: float) -> str:
+        """What to do about a sum that may be meant to be 1."""
+        if self.tolerance == NEARLY or abs(total - 1.0) > NEARLY:
+            return ""
+        return "; if that is rounding, world.normalize = true divides by the sum"
 
     def keys(self, table: Table) -> Ints:
         """int array [n], which state and action each row is about."""
@@ -181,13 +190,13 @@ class _Moves:
         states, chances = table.index(self.states, "state"), table.probabilities()
         table.refuse_repeats(states, "state")
         total = float(chances.sum())
-        if abs(total - 1.0) > SUM_TOLERANCE:
+        if abs(total - 1.0) > self.tolerance:
             raise FileFormatError(
-                f"{table.name}: expected probabilities that sum to 1 within {SUM_TOLERANCE:g}, got "
-                f"{total:.12g}"
+                f"{table.name}: expected probabilities that sum to 1 within {self.tolerance:.3g}, "
+                f"got {total:.12g}{self.offer(total)}"
             )
         start = np.zeros(self.n_states)
-        start[states] = chances
+        start[states] = chances / total if self.tolerance == NEARLY else chances
         return start
 
     def mdp(self, phi: Floats, names: tuple[str, ...], start: Floats, discount: float) -> MDP:

@@ -1,0 +1,217 @@
+"""What a problem is made of, and what in it looks like a mistake, before anything is computed."""
+
+from __future__ import annotations
+
+import enum
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...arrays import Floats
+from ...mdp.model import MDP
+from ...precision import DEPENDENT
+from ...views.linear_algebra import unit_rows, without_span
+from ..problem import Problem
+from .undiscounted import Undiscounted, undiscounted
+
+
+class Oddity(enum.Enum):
+    """What can look like a mistake without being one."""
+
+    NEVER = enum.auto()
+    CONSTANT = enum.auto()
+    SAME = enum.auto()
+    SEEN = enum.auto()
+    UNREACHED = enum.auto()
+    TOO_DEAR = enum.auto()
+    NOTHING_TO_TEACH = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something to look at.
+
+    Attributes
+    ----------
+    kind : Oddity: features that are 0, or the same, wherever one can get; features that are equal
+        there; teachable ones that the learner sees already; states that nobody gets to; nothing
+        that `max_cost` could buy; goals, and nothing that could be taught
+    names : of the features or states
+    """
+
+    kind: Oddity
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature in numbers.
+
+    Attributes
+    ----------
+    name, weight : of the feature
+    seen : whether the learner sees it, alone or as a combination of what it sees
+    price : what teaching it costs; None if it is not for sale as it is
+    least, most : of it in the states, or pairs, that one can get to
+    share : of these, how many have it at all
+    expert : how much of it the expert collects, discounted
+    undiscounted : the same per episode or per 1000 steps; None if that is not known
+    earned : what it adds to the expert's reward
+    """
+
+    name: str
+    weight: float
+    seen: bool
+    price: float | None
+    least: float
+    most: float
+    share: float
+    expert: float
+    undiscounted: float | None
+    earned: float
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """What a problem is made of.
+
+    Attributes
+    ----------
+    notices : Notice, what looks odd
+    features : Feature, all of them, in the order of the world
+    reward : the expert's, discounted; an estimate if it was recorded
+    undiscounted : Undiscounted, what the expert collects; None if that is not known
+    """
+
+    notices: tuple[Notice, ...]
+    features: tuple[Feature, ...]
+    reward: float
+    undiscounted: Undiscounted | None
+
+
+def check(problem: Problem) -> Check:
+    """What a problem is made of, and what in it looks like a mistake.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    Check
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from teachirl.app.decisions import check
+    >>> from teachirl.app.problem import read_problem
+    >>> text = '''
+    ... [world]
+    ... name = "chain"
+    ... [reward.weights]
+    ... "cell 5" = 1.0
+    ... [learner]
+    ... sees = ["cell 3"]
+    ... [[teach.feature]]
+    ... name = "cell 3"
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "seen.toml"
+    ...     _ = path.write_text(text)
+    ...     found = check(read_problem(path))
+    >>> found.notices
+    (Notice(kind=SEEN, names=('cell 3',)),)
+    >>> found.features[4].name, round(found.features[4].earned, 2)
+    ('cell 5', 4.17)
+    """
+    mdp, task, view = problem.mdp, problem.task, problem.worldview
+    shown, taught = task.demonstration, problem.teachables
+    there = sp.csc_array(_where_one_gets(mdp))
+    least, most = (_dense(getattr(there, end)(axis=0)) for end in ("min", "max"))
+    filled = np.diff(there.indptr) / there.shape[0]
+    seen = _in_span(view.basis, np.eye(mdp.n_features))
+    prices = {name: float(cost) for name, cost in zip(taught.names, taught.costs, strict=True)}
+    plain = undiscounted(mdp, shown.policy)
+    features = tuple(
+        Feature(
+            name=mdp.feature_name(i),
+            weight=float(task.weights[i]),
+            seen=bool(seen[i]),
+            price=prices.get(mdp.feature_name(i)),
+            least=float(least[i]),
+            most=float(most[i]),
+            share=float(filled[i]),
+            expert=float(shown.expectations[i]),
+            undiscounted=None if plain is None else float(plain.amounts[i]),
+            earned=float(task.weights[i] * shown.expectations[i]) + 0.0,
+        )
+        for i in range(mdp.n_features)
+    )
+    return Check(
+        tuple(_notices(problem, there, features)),
+        features,
+        float(task.weights @ shown.expectations),
+        plain,
+    )
+
+
+def _where_one_gets(mdp: MDP) -> Any:
+    """The features [n, k] of the states, or pairs, that some policy visits."""
+    rows = mdp.dynamics.reachable
+    if mdp.features_per_pair:
+        rows = np.flatnonzero(np.isin(mdp.dynamics.pair_states, rows))
+    phi: Any = mdp.features
+    return phi[rows]
+
+
+def _dense(row: Any) -> Floats:
+    dense: Floats = np.asarray(row.todense(), dtype=np.float64).ravel()
+    return dense
+
+
+def _in_span(basis: Floats, rows: Floats) -> Any:
+    """bool array [n], whether each row is a combination of the basis."""
+    return np.linalg.norm(without_span(basis, unit_rows(rows)), axis=1) <= DEPENDENT
+
+
+def _notices(
+    problem: Problem, there: sp.csc_array, features: tuple[Feature, ...]
+) -> Iterator[Notice]:
+    never = [each.name for each in features if each.least == each.most == 0.0]
+    flat = [each.name for each in features if each.least == each.most != 0.0]
+    for kind, names in ((Oddity.NEVER, never), (Oddity.CONSTANT, flat)):
+        if names:
+            yield Notice(kind, tuple(names))
+    there.sum_duplicates()
+    there.eliminate_zeros()
+    alike = defaultdict(list)
+    for i, each in enumerate(features):
+        if each.name not in never and each.name != problem.world.reward_feature:
+            own = slice(there.indptr[i], there.indptr[i + 1])
+            alike[there.indices[own].tobytes(), there.data[own].tobytes()].append(each.name)
+    for names in alike.values():
+        if len(names) > 1:
+            yield Notice(Oddity.SAME, tuple(names))
+    taught, mdp = problem.teachables, problem.mdp
+    useless = np.flatnonzero(_in_span(problem.worldview.basis, taught.features))
+    if len(useless):
+        yield Notice(Oddity.SEEN, tuple(taught.names[i] for i in useless))
+    lost = np.setdiff1d(np.arange(mdp.n_states), mdp.dynamics.reachable)
+    if len(lost):
+        yield Notice(Oddity.UNREACHED, tuple(mdp.dynamics.state_name(int(i)) for i in lost))
+    offered = [i for i in range(len(taught.names)) if i not in taught.forbidden]
+    cheapest = min((float(taught.costs[i]) for i in offered), default=0.0)
+    if problem.max_cost is not None and problem.max_cost < cheapest:
+        yield Notice(Oddity.TOO_DEAR, ())
+    if not offered:
+        yield Notice(Oddity.NOTHING_TO_TEACH, ())
+
+
+__all__ = ["Check", "Feature", "Notice", "Oddity", "check"]

@@ -1,0 +1,104 @@
+"""What a problem is made of, as sections."""
+
+from __future__ import annotations
+
+from ...figures.digits import NOTHING, money, number, percent
+from ..decisions import Check, Notice, Oddity
+from ..problem import Problem
+from ..problem.places import listed, shown
+from .elements import Bullets, Column, Data, Fact, Facts, Headline, Section, Sentence, Table
+
+
+def check_headline(problem: Problem, found: Check) -> Headline:
+    """The numbers and the sentences that matter most."""
+    mdp = problem.mdp
+    said = (
+        "No mistake was found."
+        if not found.notices
+        else f"No mistake was found, but look at {_counted(len(found.notices), 'thing')} below."
+    )
+    return (
+        Fact("states", mdp.n_states, str, "states"),
+        Fact("state-action pairs", mdp.n_pairs, str, "pairs"),
+        Fact("features", mdp.n_features, str),
+        Fact("of which the learner sees", problem.worldview.rank, str, "seen"),
+        Fact("that could be taught", len(problem.teachables.names), str, "teachable"),
+    ), (Sentence(said),)
+
+
+def what_looks_odd(problem: Problem, found: Check) -> Section:
+    """Warnings: what may be as it is, but looks like a mistake."""
+    said = tuple(Sentence(_notice(each)) for each in found.notices)
+    kinds = [{"kind": each.kind, "names": each.names} for each in found.notices]
+    return Section("To look at", (Bullets(said, "warnings"), Data("oddities", lambda: kinds)))
+
+
+def what_there_is(problem: Problem, found: Check) -> Section:
+    """All features, and what the expert does with them."""
+    per = None if found.undiscounted is None else f"per {found.undiscounted.per}"
+    unit = "pairs" if problem.mdp.features_per_pair else "states"
+    table = Table(
+        "Features, and what the expert does",
+        (
+            Column("name", "feature"),
+            Column("weight", "weight", number),
+            Column("seen", "seen", lambda seen: "yes" if seen else ""),
+            Column("price", "price", lambda price: "" if price is None else money(price)),
+            Column("least", "least", number),
+            Column("most", "most", number),
+            Column("share", f"{unit} with it", percent),
+            Column("expert", "expert", number),
+            Column("undiscounted", per, lambda x: NOTHING if x is None else number(x)),
+            Column("earned", "earns", number),
+        ),
+        found.features,
+        "features",
+    )
+    about = (
+        "Least and most are those of states that one can get to. The expert's amounts are "
+        f"discounted by {problem.mdp.discount:g} a step"
+        f"{f'; those {per} are not' if per else ''}."
+    )
+    return Section(
+        "Features, and what the expert does",
+        (
+            Facts((Fact("the expert earns", found.reward, number, "reward"),)),
+            table,
+            Sentence(about),
+            Data("undiscounted_per", lambda: found.undiscounted and found.undiscounted.per),
+        ),
+    )
+
+
+def _notice(notice: Notice) -> str:
+    names = listed(map(shown, notice.names), limit=6)
+    many = len(notice.names) != 1
+    is_, it, has = ("are", "them", "have") if many else ("is", "it", "has")
+    return {
+        Oddity.NEVER: (
+            f"{names} {is_} 0 wherever one can get: no policy has any of {it}, and to see {it} "
+            "shows nothing."
+        ),
+        Oddity.CONSTANT: (
+            f"{names} {has} the same value wherever one can get: no policy can change {it}, and to "
+            f"see {it} shows nothing."
+        ),
+        Oddity.SAME: f"{names} are equal wherever one can get: who sees one of them sees all.",
+        Oddity.SEEN: (
+            f"{names} could be taught, but the learner sees {it} already: that would be paid for "
+            "in vain."
+        ),
+        Oddity.UNREACHED: (
+            f"{_counted(len(notice.names), 'state')} {is_} never reached from the start, whatever "
+            f"one does: {names}."
+        ),
+        Oddity.TOO_DEAR: "plan.max_cost buys nothing: all that could be taught costs more.",
+        Oddity.NOTHING_TO_TEACH: "There is nothing that could be taught; [teach] says what could.",
+    }[notice.kind]
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+__all__ = ["check_headline", "what_looks_odd", "what_there_is"]

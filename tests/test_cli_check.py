@@ -1,0 +1,181 @@
+"""`teachirl check` and `teachirl worlds NAME`: what one wants to know before asking for advice."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import teachirl as ti
+from problem_files import PROBLEMS, copied
+from teachirl.app import cli
+from teachirl.app.decisions.undiscounted import undiscounted
+from teachirl.app.problem import read_problem
+
+
+@pytest.fixture
+def teachirl(monkeypatch, capsys):
+    """Call the command in this process: its exit code, and what it printed to stdout and stderr."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["teachirl", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return copied(tmp_path)
+
+
+ODD = """
+[world]
+transitions = "odd_transitions.csv"
+features = "odd_features.csv"
+start = "odd_start.csv"
+discount = 0.9
+[reward.weights]
+gold = 1.0
+[learner]
+sees = ["heat"]
+[[teach.feature]]
+name = "heat"
+cost = 2.0
+[[teach.feature]]
+name = "gold"
+cost = 5.0
+[plan]
+max_cost = 1.0
+"""
+
+
+def write_odd(folder, text=ODD, start="home,1"):
+    rows = ["home,go,mine,1", "home,stay,home,1", "mine,go,home,1", "attic,go,home,1"]
+    header = "state,action,next_state,probability"
+    (folder / "odd_transitions.csv").write_text("\n".join([header, *rows]))
+    features = ["home,0,1,0,0,3", "mine,1,1,1,0,4", "attic,5,1,2,1,5"]
+    header = "state,gold,air,shine,ghosts,heat"
+    (folder / "odd_features.csv").write_text("\n".join([header, *features]))
+    (folder / "odd_start.csv").write_text(f"state,probability\n{start}\n")
+    path = folder / "odd.toml"
+    path.write_text(text)
+    return path
+
+
+def test_what_looks_odd_is_told(teachirl, folder):
+    code, out, err = teachirl("check", write_odd(folder))
+    assert (code, err) == (0, "")
+    assert "- No mistake was found, but look at 6 things below." in out
+    for said in (
+        "- 'ghosts' is 0 wherever one can get: no policy has any of it",
+        "- 'air' has the same value wherever one can get: no policy can change it",
+        "- 'gold', 'shine' are equal wherever one can get",
+        "- 'heat' could be taught, but the learner sees it already",
+        "- 1 state is never reached from the start, whatever one does: 'attic'.",
+        "- plan.max_cost buys nothing",
+    ):
+        assert said in out
+    rows = {line.split()[0]: line.split() for line in out.splitlines() if line}
+    # The expert goes to and fro: half of 1000 steps at the mine, and γ/(1 − γ²) discounted.
+    assert rows["gold"] == ["gold", "1", "5", "0", "1", "50", "%", "4.737", "500", "4.737"]
+
+
+def test_as_json(teachirl, folder):
+    found = json.loads(teachirl("check", write_odd(folder), "--json")[1])["check"]
+    assert [each["kind"] for each in found["oddities"]] == [
+        *("NEVER", "CONSTANT", "SAME", "SEEN", "UNREACHED", "TOO_DEAR")
+    ]
+    assert len(found["warnings"]) == 6 and found["undiscounted_per"] == "1000 steps"
+    heat = found["features"][4]
+    assert (heat["name"], heat["seen"], heat["least"], heat["most"]) == ("heat", True, 3.0, 4.0)
+
+
+def test_mistakes_of_all_kinds_are_told_at_once(teachirl, folder):
+    text = ODD.replace('"heat"]', '"hot"]').replace("gold = 1.0", "gould = 1.0")
+    text = text.replace("max_cost = 1.0", "max_cost = -1.0\nguarante = 0.5\n[demonstration]\n")
+    path = write_odd(folder, text + 'policy = "none.csv"\n', start="home,0.5\ncellar,0.5")
+    code, out, err = teachirl("check", path)
+    assert (code, out) == (2, "")
+    lines = [line.replace(f"teachirl: {path}, ", "") for line in err.splitlines()]
+    wanted = (
+        "plan.max_cost: expected at least 0",
+        "plan.guarante: there is no such key",
+        "world.start: odd_start.csv, line 3: there is no state 'cellar'",
+        "reward.weights.gould: there is no feature 'gould'; did you mean 'gold'?",
+        "learner.sees[0]: there is no feature 'hot'",
+        "demonstration.policy: cannot read 'none.csv'",
+    )
+    assert len(lines) == len(wanted)
+    for line, start in zip(lines, wanted, strict=True):
+        assert line.startswith(start)
+    # Other commands tell the first few, and where to find the others.
+    assert teachirl("certify", path)[2].count("\n") == 6
+
+
+def test_many_rows_can_be_wrong(teachirl, folder):
+    path = write_odd(folder)
+    table = folder / "odd_transitions.csv"
+    table.write_text(table.read_text().replace(",1", ",0.9"))
+    assert teachirl("check", path)[2].count("to sum to 1 within 1e-09, got 0.9\n") == 4
+
+
+def test_a_start_that_was_rounded_can_be_normalized(teachirl, folder):
+    path = write_odd(folder, start="home,0.333\nmine,0.333\nattic,0.333")
+    err = teachirl("check", path)[2]
+    assert "got 0.999; if that is rounding, world.normalize = true divides by the sum" in err
+    code, out, _ = teachirl("check", path, "--set", "world.normalize=true")
+    assert code == 0 and "never reached" not in out
+    rounded = path.read_text().replace("discount = 0.9", "discount = 0.9\nnormalize = true")
+    path.write_text(rounded)
+    np.testing.assert_allclose(read_problem(path).mdp.start, 1 / 3, rtol=1e-15)
+    # What misses 1 by more is a mistake, and nothing is offered.
+    write_odd(folder, rounded, start="home,0.5\nmine,0.4")
+    err = teachirl("check", path)[2]
+    assert "sum to 1 within 0.001, got 0.9\n" in err
+
+
+def test_amounts_of_whole_episodes():
+    lake = read_problem(PROBLEMS / "lake.toml").mdp
+    found = undiscounted(lake, ti.Policy.deterministic(lake, [0, 0, 1, 0]))
+    assert found is not None and found.per == "episode"
+    # Nine of ten begin at the shore, where one takes 4/3 steps; half of all get to the hut.
+    np.testing.assert_allclose(found.amounts[:3], [1.0, 0.5, 0.5], atol=1e-8)
+    np.testing.assert_allclose(found.amounts[3], 0.9 * 4 / 3 + 1.5, atol=1e-8)
+    assert undiscounted(lake, None) is None
+
+
+class TestWorlds:
+    def test_names_the_features_of_one(self, teachirl):
+        code, out, err = teachirl("worlds", "driving", "--set", "sight=1")
+        assert (code, err) == (0, "")
+        rows = [line.split("  ")[0] for line in out.splitlines()[2:]]
+        assert rows == list(ti.worlds.driving(sight=1).mdp.feature_names)
+        assert out.splitlines()[1].split() == ["feature", "weight", "price"]
+
+    def test_of_gymnasium(self, teachirl):
+        found = json.loads(teachirl("worlds", "Taxi-v4", "--json")[1])["world"]
+        weights = {each["name"]: each["weight"] for each in found["features"]}
+        assert weights["delivery"] == 21.0 and weights["reward"] == 0.0
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["moon"], "moon, world: there is no world 'moon'"),
+            (["gridworld"], "gridworld, world.size: expected this key"),
+            (["chain", "--set", "cell=3"], "--set cell=3: there is no such key; did you mean"),
+            (["chain", "--set", "cells=x"], "--set cells=x: expected a whole number"),
+        ],
+    )
+    def test_mistakes(self, teachirl, arguments, message):
+        code, out, err = teachirl("worlds", *arguments)
+        assert (code, out) == (2, "") and message in err
+
+
+@pytest.mark.parametrize("command", [[], ["runs"]])
+def test_help_cuts_no_summary(teachirl, command):
+    code, out, _ = teachirl(*command, "--help")
+    assert code == 0 and "..." not in out.split("Commands:")[1]
