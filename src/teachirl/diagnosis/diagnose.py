@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -93,7 +94,43 @@ def diagnose(
     evidence = _Evidence(library, float(mismatch), 1.0 - confidence)
     for number, exchange in enumerate(exchanges):
         evidence.add(exchange, f"exchanges[{number}]")
-    return evidence.conclude(set(given), float(confidence))
+    found = evidence.conclude(set(given), float(confidence))
+    names = tuple(library.names[i] for i in given)
+    return replace(found, exchanges=tuple(exchanges), taught=names)
+
+
+def updated(
+    diagnosis: Diagnosis, exchanges: Sequence[Exchange] = (), taught: Iterable[str | int] = ()
+) -> Diagnosis:
+    """A diagnosis with further exchanges, or after more was taught.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+    exchanges : sequence of Exchange, that took place since
+    taught : sequence of str or int, candidates that the learner has been given since
+
+    Returns
+    -------
+    Diagnosis
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> from teachirl.diagnosis.diagnose import updated
+    >>> found = ti.diagnose(ti.worlds.chain(5), None, [])
+    >>> updated(found, taught=["cell 1"]).has
+    ('cell 1',)
+    """
+    library = diagnosis.library
+    return diagnose(
+        library.mdp,
+        library,
+        [*diagnosis.exchanges, *exchanges],
+        taught=[*diagnosis.taught, *taught],
+        mismatch=diagnosis.mismatch,
+        confidence=diagnosis.confidence,
+    )
 
 
 class _Evidence:
@@ -290,4 +327,4 @@ def _ends(mdp: MDP, probe: Probe) -> tuple[Floats, Floats]:
     return mixed[0], mixed[1]
 
 
-__all__ = ["diagnose"]
+__all__ = ["diagnose", "updated"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,6 +54,8 @@ class Diagnosis:
     mismatch : float, how closely the learner is taken to match, as a share of each range
     reused : int, how many probes were shown more than once; their second answers prove nothing
     status : DiagnosisStatus
+    exchanges : tuple of Exchange, that all of this rests on
+    taught : tuple of str, candidates that the learner has been given
     row_space : Worldview, orthonormal rows that span all that the learner sees of what policies can
         change, whatever the candidates are; known once answers are exact, the candidates span what
         policies can change, and a probe among all of them was off in no new direction. Else None
@@ -87,6 +90,8 @@ class Diagnosis:
     mismatch: float
     reused: int
     status: DiagnosisStatus
+    exchanges: tuple[Any, ...] = ()
+    taught: Names = ()
     row_space: Worldview | None = None
 
     @property

@@ -26,7 +26,7 @@ from .task import Task
 if TYPE_CHECKING:
     from .lesson import Lesson
 
-VERSION = 2
+VERSION = 3
 _SECONDS = ("choosing_seconds", "learning_seconds", "certifying_seconds")
 _MEASURED = ("risk", "relative_risk", "mismatch", "performance", *_SECONDS)
 _FIELDS = tuple(field.name for field in fields(Round) if field.name != "name")
@@ -125,7 +125,9 @@ def _round(reader: JsonReader, task: Task, earlier: list[Round]) -> Round:
     if taught in before or taught in task.forbidden:
         why = "was taught before" if taught in before else "is forbidden"
         reader.fail("taught", f"must not be {taught}: that feature {why}")
-    spent = float(task.costs[before if taught is None else [*before, taught]].sum())
+    found = reader.get("found", (bool,), "true or false")
+    paid = [each.taught for each in earlier if each.taught is not None and not each.found]
+    spent = float(task.costs[paid if taught is None or found else [*paid, taught]].sum())
     cost = reader.number("cost")
     if not math.isclose(cost, spent, rel_tol=1e-9):
         reader.fail("cost", f"must be {spent!r}, of all that is taught by then, got {cost!r}")
@@ -145,6 +147,8 @@ def _round(reader: JsonReader, task: Task, earlier: list[Round]) -> Round:
         cost=cost,
         guaranteed=reader.number("guaranteed", missing=True, least=0.0),
         gap=reader.number("gap", missing=True, least=0.0),
+        guaranteed_at_most=reader.number("guaranteed_at_most", missing=True, least=0.0),
+        found=found,
         solves=solves,
         **{name: reader.number(name, least=0.0) for name in _MEASURED},
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ..arrays import Floats
@@ -48,12 +49,16 @@ class Round:
     guaranteed : float, relative performance that every learner with this worldview has who matches
         the demonstration, up to the `mismatch` that `teach` was given: exactly, unless told
         otherwise. One who stops further from it, as `Projection` does, may do a little worse, and
-        is covered by `certify` with that mismatch. NaN if it was not asked for
+        is covered by `certify` with that mismatch. NaN if it was not asked for. Of a learner whose
+        worldview is unknown, with what is proved of it
     gap : float, by how much the teaching risk at the end of the teacher's plan may exceed the least
         within the budget; NaN if the teacher does not say. Only `OptimalSubset` does
     solves : int, MDPs that the learner solved
     choosing_seconds, learning_seconds, certifying_seconds : floats, what the teacher, the learner
         and the guarantee took
+    guaranteed_at_most : float, what would be guaranteed if the learner had all that is still open;
+        NaN where the worldview is known
+    found : bool, whether a probe has proved that the learner has the feature: it costs nothing
 
     Examples
     --------
@@ -81,6 +86,8 @@ class Round:
     choosing_seconds: float
     learning_seconds: float
     certifying_seconds: float
+    guaranteed_at_most: float = math.nan
+    found: bool = False
 
 
 __all__ = ["LessonStatus", "Round"]

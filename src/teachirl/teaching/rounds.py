@@ -34,6 +34,7 @@ from .matching import Matching
 from .task import Task
 from .teacher import Choice, Situation, Teacher
 from .towards import choose_towards
+from .unknown import Unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +83,7 @@ class Rounds(Iterator[Moment]):
     certified : whether to compute what is guaranteed, one exact worst case a round
     goals : TaskGoals, what the teacher is to reach; without them, as much reward as can be
     start : the policy that the learner starts with; the uniform one by default
+    unknown : Unknown, if the task's worldview is only what is proved of the learner's
     after : a lesson of this task to go on from; what its last round guarantees is computed anew
 
     Attributes
@@ -115,6 +117,7 @@ class Rounds(Iterator[Moment]):
         certified: bool = True,
         goals: TaskGoals | None = None,
         start: Policy | None = None,
+        unknown: Unknown | None = None,
         after: Lesson | None = None,
     ) -> None:
         _check_required(task, budget, max_cost)
@@ -124,6 +127,8 @@ class Rounds(Iterator[Moment]):
         self.budget, self.max_cost = budget, max_cost
         self.matching, self.certified = matching or Matching(), certified
         self.goals = Goals().of(task) if goals is None else goals
+        self.unknown = unknown
+        self.found: set[int] = set()  # what the learner turned out to have
         self.past: list[Round] = []
         self.now: Moment | None = None
         self.begun = 0
@@ -189,7 +194,7 @@ class Rounds(Iterator[Moment]):
         return self.goals.promise(view, shown, self.matching, known=found)
 
     def _cost(self, taught: tuple[int, ...]) -> float:
-        return float(self.task.costs[list(taught)].sum())
+        return float(self.task.costs[[i for i in taught if i not in self.found]].sum())
 
     def _candidates(self, taught: tuple[int, ...], max_cost: float) -> Ints:
         """Who may be taught next; while some are required, those alone."""
@@ -244,6 +249,8 @@ class Rounds(Iterator[Moment]):
             f"the teacher chose feature {choice.feature!r}, which is not among the candidates",
         )
         feature, shown = int(choice.feature), now.demonstration
+        if self.unknown is not None:
+            self._ask_for(feature)
         if choice.demonstration is not None:
             shown = as_demonstration(task.mdp, choice.demonstration)
         view = now.view.extend(task.teachable[feature], task.names[feature])
@@ -251,6 +258,14 @@ class Rounds(Iterator[Moment]):
         moment = self._trained(taught, view, shown, now.policy, situation, choice, spent)
         self.past.append(now.round)
         return moment
+
+    def _ask_for(self, feature: int) -> None:
+        """Before a feature is paid for, a probe tells whether the learner has it already."""
+        assert self.unknown is not None
+        if self.learner is not None and self.unknown.tested(feature, self.learner, self.rng):
+            self.found.add(feature)
+        else:
+            self.unknown.give(feature)
 
     def _chosen(self, situation: Situation) -> Choice:
         choice = self.teacher.choose(situation, self.rng)
@@ -270,8 +285,9 @@ class Rounds(Iterator[Moment]):
         task, learning = self.task, 0.0
         mismatch, performance, solves = math.nan, math.nan, 0
         if self.learner is not None:
-            target, began = view.matrix @ shown.expectations, clock.seconds()
-            learned = self.learner.learn(view.observe(task.mdp), target, policy)
+            own = view if self.unknown is None else self.unknown.own
+            target, began = own.matrix @ shown.expectations, clock.seconds()
+            learned = self.learner.learn(own.observe(task.mdp), target, policy)
             learning = clock.seconds() - began
             policy, mismatch, solves = learned.policy, learned.mismatch, learned.solves
             earned = float(task.weights @ feature_expectations(task.mdp, policy))
@@ -280,6 +296,9 @@ class Rounds(Iterator[Moment]):
         found = self._worst_case(view, shown)
         promise = self._promise(view, shown, found)
         guaranteed = math.nan if promise is None else promise.performance
+        at_most = math.nan
+        if self.unknown is not None and self.certified:
+            at_most = self.unknown.guaranteed_at_most(shown, self.matching)
         certifying = clock.seconds() - began
         record = Round(
             taught=None if choice is None else taught[-1],
@@ -297,6 +316,8 @@ class Rounds(Iterator[Moment]):
             choosing_seconds=choosing,
             learning_seconds=learning,
             certifying_seconds=certifying,
+            guaranteed_at_most=at_most,
+            found=bool(taught) and taught[-1] in self.found,
         )
         return Moment(record, taught, view, shown, policy, found, situation, choice, promise)
 

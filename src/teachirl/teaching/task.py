@@ -132,10 +132,26 @@ class Task:
         -------
         Task
         """
+        return self._with(weights, self.worldview)
+
+    def with_worldview(self, worldview: Worldview) -> Task:
+        """The same task with a learner who sees something else.
+
+        Parameters
+        ----------
+        worldview : Worldview
+
+        Returns
+        -------
+        Task
+        """
+        return self._with(self.weights, worldview)
+
+    def _with(self, weights: ArrayLike, worldview: Worldview) -> Task:
         return Task(
             self.mdp,
             weights,
-            self.worldview,
+            worldview,
             self.teachable,
             self.costs,
             self.names,

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from ..demonstrations.demonstration import Demonstration
+from ..diagnosis.diagnosis import Diagnosis
 from ..errors import require
 from ..learners import Informed, Learner
 from ..mdp.occupancy import feature_expectations
@@ -24,6 +25,7 @@ from .matching import Matching
 from .rounds import Moment, Rounds
 from .task import Task
 from .teacher import Teacher
+from .unknown import Unknown
 
 
 def teach(
@@ -38,6 +40,7 @@ def teach(
     until: float | Goals | None = None,
     mismatch: float | None = None,
     certified: bool = True,
+    worldviews: Diagnosis | None = None,
     start: Policy | None = None,
     after: Lesson | None = None,
 ) -> Lesson:
@@ -60,6 +63,9 @@ def teach(
         one who stops early, such as Projection(tolerance), give the distance at which it stops, or
         see `Round.guaranteed`
     certified : bool, whether to compute what is guaranteed, one exact worst case a round
+    worldviews : Diagnosis, all that the teacher knows of what the learner sees: guarantees then
+        count with what is proved, and what is open is tested before it is paid for. The task's
+        worldview is what the learner really sees
     start : Policy that the learner starts with; the uniform one by default
     after : Lesson of this task to go on from. What its last round guarantees is computed anew, with
         this `mismatch`
@@ -85,6 +91,12 @@ def teach(
     _check_those_involved(task, teacher, learner, rng)
     if tolerance is None:
         tolerance = 1e-3 if until is None else -1.0
+    unknown = None
+    if worldviews is not None:
+        require(after is None, "a lesson with a learner who is unknown cannot go on from another")
+        unknown = Unknown(task, worldviews)
+        task = unknown.task
+        mismatch = worldviews.within(worldviews.library.view) if mismatch is None else mismatch
     goals = _check_rules(budget, max_cost, tolerance, until, certified).of(task)
     rounds = Rounds(
         task,
@@ -97,6 +109,7 @@ def teach(
         certified=certified,
         goals=goals,
         start=start,
+        unknown=unknown,
         after=after,
     )
     expert = _expert(task)
