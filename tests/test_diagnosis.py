@@ -361,3 +361,65 @@ class TestMistakes:
         rows = ti.Worldview([[1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [1, 0, 1, 0, 0]], ["a", "b", "c"])
         with pytest.raises(ti.InvalidInputError, match="'c' cannot be tested alone"):
             ti.next_probe(chain, rows, rng=np.random.default_rng(0), feature="c")
+
+
+class TestLessons:
+    """Teaching a learner of whom only a diagnosis is known."""
+
+    def _lesson(self, chain, seen, exchanges, learner=None, **options):
+        task = ti.Task(chain, WEIGHTS, ti.Worldview.select(chain, seen), np.eye(5))
+        known = ti.diagnose(chain, None, exchanges)
+        return ti.teach(
+            task,
+            ti.teachers.GapGreedy(),
+            learner or ti.learners.MinNormPoint(),
+            rng=np.random.default_rng(0),
+            until=0.9,
+            worldviews=known,
+            **options,
+        )
+
+    def test_what_the_learner_has_is_not_paid_for(self, chain):
+        lesson = self._lesson(chain, ["cell 1", "cell 3"], [])
+        assert lesson.status is ti.LessonStatus.GUARANTEED
+        found = [each for each in lesson.rounds if each.found]
+        # Who sees cells 1 and 3 knows of cell 5: half of all visits are to one of the three.
+        assert [each.name for each in found] == ["cell 5"]
+        assert lesson.rounds[-1].cost == 0.0
+        assert "cell 5 (has it)" in str(lesson) and "at most" in str(lesson)
+
+    def test_what_it_lacks_is(self, chain):
+        lesson = self._lesson(chain, ["cell 3"], [])
+        assert not any(each.found for each in lesson.rounds)
+        assert lesson.rounds[-1].cost >= 1.0
+
+    def test_guarantees_count_with_what_is_proved(self, chain):
+        blind = self._lesson(chain, ["cell 1", "cell 3"], [], budget=0)
+        first = blind.rounds[0]
+        assert first.guaranteed == 0.0
+        assert first.guaranteed_at_most == pytest.approx(1.0)
+        assert first.performance > first.guaranteed
+
+    def test_the_luckiest_learner_gets_no_false_guarantee(self, chain):
+        """It does as well as the expert by luck: nothing is guaranteed to who is like it."""
+        lesson = self._lesson(chain, ["cell 3"], [], ti.learners.Benevolent())
+        known = ti.Task(chain, WEIGHTS, ti.Worldview.select(chain, ["cell 3"]), np.eye(5))
+        view = known.worldview.extend(np.eye(5)[list(lesson.taught)])
+        true = ti.worst_case(chain, view, WEIGHTS, lesson.demonstration)
+        assert lesson.rounds[-1].guaranteed <= known.relative(true.upper) + 1e-9
+
+    def test_its_file(self, chain, tmp_path):
+        lesson = self._lesson(chain, ["cell 1", "cell 3"], [])
+        lesson.save(tmp_path / "lesson.json")
+        again = ti.Lesson.load(tmp_path / "lesson.json", lesson.task)
+        assert str(again) == str(lesson)
+
+    def test_mistakes(self, chain):
+        task = ti.Task(chain, WEIGHTS, ti.Worldview.select(chain, []), np.eye(5))
+        arguments = (task, ti.teachers.TRGreedy(), ti.learners.MinNormPoint())
+        rng = np.random.default_rng(0)
+        with pytest.raises(ti.InvalidInputError, match="worldviews must be a Diagnosis, got int"):
+            ti.teach(*arguments, rng=rng, worldviews=3)
+        other = ti.diagnose(ti.worlds.chain(4), None, [])
+        with pytest.raises(ti.InvalidInputError, match="a diagnosis in the task's MDP"):
+            ti.teach(*arguments, rng=rng, worldviews=other)

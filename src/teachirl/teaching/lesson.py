@@ -108,12 +108,18 @@ class Lesson:
         )
 
     def __str__(self) -> str:
-        names = [each.name or "(nothing yet)" for each in self.rounds]
+        names = [
+            f"{each.name} (has it)" if each.found else each.name or "(nothing yet)"
+            for each in self.rounds
+        ]
         width = max(len("taught"), *(len(name) for name in names))
         planned = any(not math.isnan(each.gap) for each in self.rounds)
+        unknown = any(not math.isnan(each.guaranteed_at_most) for each in self.rounds)
         lines = [
             f"{'':>3}  {'taught':<{width}}  {'cost':>8}  {'risk':>5}  {'mismatch':>9}  "
-            f"{'performance':>11}  {'guaranteed':>10}" + planned * f"  {'gap':>6}"
+            f"{'performance':>11}  {'guaranteed':>10}"
+            + unknown * f"  {'at most':>7}"
+            + planned * f"  {'gap':>6}"
         ]
         for number, (each, name) in enumerate(zip(self.rounds, names, strict=True)):
             proved = "" if math.isnan(each.guaranteed) else f"{each.guaranteed:.3f}"
@@ -122,6 +128,8 @@ class Lesson:
                 f"{number:>3}  {name:<{width}}  {each.cost:>8.6g}  {each.risk:>5.3f}  "
                 f"{missed:>9}  {each.performance:>11.3f}  {proved:>10}"
             )
+            if unknown:
+                line += f"  {each.guaranteed_at_most:>7.3f}"
             # That of a plan found to be optimal is above 0 only by rounding.
             short = "< 1e-5" if each.gap < 1e-5 else f"{each.gap:.2g}"
             lines.append(line if math.isnan(each.gap) else f"{line}  {short:>6}")

@@ -12,12 +12,15 @@ from ..demonstrations.demonstration import Demonstration
 from ..diagnosis.diagnose import updated
 from ..diagnosis.diagnosis import Diagnosis
 from ..diagnosis.exchange import Exchange
-from ..diagnosis.probe import next_probe
+from ..diagnosis.probe import Probe, next_probe
 from ..errors import InvalidInputError, require
 from ..learners import Learner
 from ..mdp.policy import Policy
 from .matching import Matching
 from .task import Task
+
+# Of a feature: one excludes what the learner lacks, the next proves what it has.
+PROBES = 2
 
 
 class Unknown:
@@ -49,17 +52,23 @@ class Unknown:
         self._others: list[int] = []  # taught features that are no candidates
 
     def tested(self, feature: int, learner: Learner, rng: np.random.Generator) -> bool:
-        """Whether a probe proves that the learner has a feature that was open."""
+        """Whether probes prove that the learner has a feature that was open."""
         name = self._candidate(feature)
-        if name is None or name not in self.diagnosis.open:
-            return False
-        try:
-            probe = next_probe(self.task.mdp, self.diagnosis, rng=rng, feature=name)
-        except InvalidInputError:  # it follows from others, and cannot be tested alone
-            return False
-        exchange = Exchange(probe, self._answer(probe.demonstration, learner))
-        self.diagnosis = updated(self.diagnosis, [exchange])
+        for _ in range(PROBES):
+            if name is None or name not in self.diagnosis.open:
+                break
+            probe = self._probe(name, rng)
+            exchange = Exchange(probe, self._answer(probe.demonstration, learner))
+            self.diagnosis = updated(self.diagnosis, [exchange])
         return name in self.diagnosis.has
+
+    def _probe(self, name: str, rng: np.random.Generator) -> Probe:
+        """Of the feature alone, or of all candidates if it follows from the others."""
+        mdp = self.task.mdp
+        try:
+            return next_probe(mdp, self.diagnosis, rng=rng, feature=name)
+        except InvalidInputError:
+            return next_probe(mdp, self.diagnosis, rng=rng)
 
     def give(self, feature: int) -> None:
         """The learner is taught a feature."""
