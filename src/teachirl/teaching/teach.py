@@ -60,12 +60,10 @@ def teach(
     until : float or Goals, the lesson ends once this relative performance, or all, are guaranteed
     mismatch : float, how closely learners are taken to match, in their features, for what is
         guaranteed. By default exactly; a sampled demonstration, as closely as the expert does. For
-        one who stops early, such as Projection(tolerance), give the distance at which it stops, or
-        see `Round.guaranteed`
+        one who stops early, give the distance at which it stops, or see `Round.guaranteed`
     certified : bool, whether to compute what is guaranteed, one exact worst case a round
-    worldviews : Diagnosis, all that the teacher knows of what the learner sees: guarantees then
-        count with what is proved, and what is open is tested before it is paid for. The task's
-        worldview is what the learner really sees
+    worldviews : Diagnosis, all that the teacher knows of the task's worldview: what is proved
+        counts, and what is open is tested before it is paid for
     start : Policy that the learner starts with; the uniform one by default
     after : Lesson of this task to go on from. What its last round guarantees is computed anew, with
         this `mismatch`
@@ -91,12 +89,11 @@ def teach(
     _check_those_involved(task, teacher, learner, rng)
     if tolerance is None:
         tolerance = 1e-3 if until is None else -1.0
-    unknown = None
-    if worldviews is not None:
+    unknown = None if worldviews is None else Unknown(task, worldviews)
+    if unknown is not None:
         require(after is None, "a lesson with a learner who is unknown cannot go on from another")
-        unknown = Unknown(task, worldviews)
         task = unknown.task
-        mismatch = worldviews.within(worldviews.library.view) if mismatch is None else mismatch
+        mismatch = unknown.mismatch if mismatch is None else mismatch
     goals = _check_rules(budget, max_cost, tolerance, until, certified).of(task)
     rounds = Rounds(
         task,

@@ -51,6 +51,12 @@ class Unknown:
         self.diagnosis = diagnosis
         self._others: list[int] = []  # taught features that are no candidates
 
+    @property
+    def mismatch(self) -> float | None:
+        """How closely the learner matches, in all candidates together; None if exactly."""
+        library = self.diagnosis.library
+        return self.diagnosis.within(library.view) if self.diagnosis.mismatch else None
+
     def tested(self, feature: int, learner: Learner, rng: np.random.Generator) -> bool:
         """Whether probes prove that the learner has a feature that was open."""
         name = self._candidate(feature)
