@@ -89,11 +89,9 @@ def teach(
     _check_those_involved(task, teacher, learner, rng)
     if tolerance is None:
         tolerance = 1e-3 if until is None else -1.0
-    unknown = None if worldviews is None else Unknown(task, worldviews)
+    unknown = _unknown(task, worldviews, after)
     if unknown is not None:
-        require(after is None, "a lesson with a learner who is unknown cannot go on from another")
-        task = unknown.task
-        mismatch = unknown.mismatch if mismatch is None else mismatch
+        task, mismatch = unknown.task, unknown.mismatch if mismatch is None else mismatch
     goals = _check_rules(budget, max_cost, tolerance, until, certified).of(task)
     rounds = Rounds(
         task,
@@ -109,7 +107,20 @@ def teach(
         unknown=unknown,
         after=after,
     )
-    expert = _expert(task)
+    return _driven(rounds, goals, tolerance)
+
+
+def _unknown(task: Task, worldviews: Diagnosis | None, after: Lesson | None) -> Unknown | None:
+    """A learner of whom only so much is known, if that is so."""
+    if worldviews is None:
+        return None
+    require(after is None, "a lesson with a learner who is unknown cannot go on from another")
+    return Unknown(task, worldviews)
+
+
+def _driven(rounds: Rounds, goals: TaskGoals, tolerance: float) -> Lesson:
+    """The lesson of all rounds until a rule ends it."""
+    expert = _expert(goals.task)
     for each in rounds:
         status = _ended(goals, each, expert, tolerance)
         if status is not None:
