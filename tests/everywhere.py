@@ -120,7 +120,7 @@ def oldest() -> list[str]:
     """The least versions that pyproject.toml allows of what the package needs to run."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    ours = [extras[name] for name in ("cluster", "gym", "minari", "parquet", "plot")]
+    ours = [extras[name] for name in ("cluster", "frame", "gym", "minari", "parquet", "plot")]
     needed = {each for group in (project["dependencies"], *ours) for each in group}
     # The tests call Gymnasium's worlds by the names that they have since 1.3.
     needed = needed - {"gymnasium>=0.29"} | {"gymnasium>=1.3"}

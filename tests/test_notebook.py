@@ -2,6 +2,7 @@
 
 import sys
 from html.parser import HTMLParser
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -223,3 +224,86 @@ class TestPictures:
         mdp = ti.worlds.chain(5)
         with pytest.raises(ti.MissingExtraError, match=r"teachirl\[plot\]"):
             ti.plot_policy(mdp, ti.Policy.uniform(mdp))
+
+
+@pytest.fixture(scope="module")
+def lesson():
+    """Someone who stops early is taught three features, and does not match."""
+    mdp, rng = ti.worlds.gridworld(10, block=2), np.random.default_rng(0)
+    weights, view = rng.standard_normal(25), ti.Worldview(rng.standard_normal((5, 25)))
+    names = [EVIL, *map(str, range(24))]
+    task = ti.Task(mdp, weights, view, np.eye(25), names=names, required=[0])
+    learner = ti.learners.Projection(2e-2)
+    return ti.teach(task, ti.teachers.TRGreedy(), learner, rng=rng, budget=5, tolerance=-1)
+
+
+class TestLessons:
+    def test_a_lesson_is_a_sequence_of_its_rounds(self, lesson):
+        assert len(lesson) == len(lesson.rounds) == 6
+        assert lesson[0] is lesson.rounds[0] and list(lesson[-2:]) == list(lesson.rounds[-2:])
+        assert [each.name for each in lesson][:2] == ["", EVIL]
+
+    def test_its_texts_are_short(self, lesson):
+        assert repr(lesson).startswith("Lesson(5 features taught, performance 0.")
+        assert repr(lesson).endswith(", OUT_OF_BUDGET)") and len(repr(lesson)) < 100
+        assert all(len(repr(each)) < 150 for each in lesson)
+        text = page_of(lesson)
+        assert "<script>" in text and str(lesson.status) in text
+
+    def test_who_is_below_what_is_guaranteed_did_not_match(self, lesson):
+        below = [each.performance < each.guaranteed - 1e-6 for each in lesson]
+        assert any(below) and not all(below)
+        lines = str(lesson).splitlines()
+        assert [line.endswith("  *") for line in lines[1:7]] == below
+        far = max(each.mismatch for each, is_below in zip(lesson, below, strict=True) if is_below)
+        assert lines[-1].startswith("* guaranteed to whoever matches what is shown")
+        assert f"mismatch={far:.2g}" in lines[-1]
+        assert lines[-1] in page_of(lesson)
+
+    def test_who_matches_has_no_footnote(self, lesson):
+        task, rng = lesson.task, np.random.default_rng(0)
+        matched = ti.teach(task, ti.teachers.TRGreedy(), ti.learners.MinNormPoint(), rng=rng)
+        assert "*" not in str(matched)
+
+    def test_it_is_drawn(self, lesson):
+        picture = lesson.plot()
+        performance, risk = picture.figure.panels
+        proved, simulated = performance.marks
+        assert performance.x_label == "features taught"
+        assert proved.y.tolist() == [each.guaranteed for each in lesson]
+        assert simulated.y.tolist() == [each.performance for each in lesson]
+        assert risk.marks[0].y.tolist() == [each.risk for each in lesson]
+        low, high = performance.y_range
+        assert low < min(proved.y.min(), simulated.y.min())
+        assert high - low < 1.2 * (max(proved.y.max(), simulated.y.max()) - low)
+        assert "<script" not in picture._repr_html_()
+
+    def test_it_is_drawn_by_cost_and_without_guarantees(self):
+        mdp, rng = ti.worlds.chain(3), np.random.default_rng(0)
+        task = ti.Task(mdp, [0, 0, 1], ti.Worldview.select(mdp, []), np.eye(3), costs=[1, 2, 5])
+        learner = ti.learners.MinNormPoint()
+        dear = ti.teach(task, ti.teachers.TRGreedy(), learner, rng=rng, certified=False)
+        panel = dear.plot().figure.panels[0]
+        assert panel.x_label == "cost so far" and panel.marks[0].x.tolist() == [0.0, 5.0]
+        assert [mark.label for mark in panel.marks] == ["this learner"]
+        assert "guaranteed" not in repr(dear)
+
+    def test_it_is_a_data_frame(self, lesson):
+        pandas = pytest.importorskip("pandas")
+        frame = lesson.to_frame()
+        assert isinstance(frame, pandas.DataFrame) and len(frame) == 6
+        assert frame["guaranteed"].tolist() == [each.guaranteed for each in lesson]
+        assert frame["taught"].tolist()[1:] == list(lesson.taught)
+        assert "scores" not in frame.columns
+
+    def test_it_is_one_of_polars_where_pandas_is_not(self, lesson, monkeypatch):
+        polars = ModuleType("polars")
+        polars.DataFrame = dict
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        monkeypatch.setitem(sys.modules, "polars", polars)
+        frame = lesson.to_frame()
+        assert list(frame["round"]) == list(range(6))
+        assert frame["taught"] == [None, *lesson.taught]
+        monkeypatch.setitem(sys.modules, "polars", None)
+        with pytest.raises(ti.MissingExtraError, match=r"pandas or polars: .*teachirl\[frame\]"):
+            lesson.to_frame()

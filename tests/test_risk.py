@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.linalg import null_space
 
+import teachirl as ti
 from teachirl import InvalidInputError, Policy, feature_expectations, worlds
 from teachirl.precision import DEPENDENT
 from teachirl.precision import RISK_TIE as TIE
@@ -563,3 +564,25 @@ def test_the_page_about_risk_shows_what_happens():
     result = doctest.DocTestRunner().run(test, out=report.append)
     assert result.attempted > 10
     assert result.failed == 0, "".join(report)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda A, w, mdp: ti.teaching_risk(A, w),
+        lambda A, w, mdp: ti.risk_after(A, w, np.eye(5)),
+        lambda A, w, mdp: ti.relative_risk(mdp, A, w),
+        lambda A, w, mdp: ti.blind_spot(mdp, A, w),
+        lambda A, w, mdp: ti.greedy_plan(A, w, np.eye(5), size=1),
+        lambda A, w, mdp: ti.best_subset(A, w, np.eye(5), size=1),
+        lambda A, w, mdp: ti.certify(mdp, A, w, ti.Policy.uniform(mdp)),
+        lambda A, w, mdp: ti.worst_case(mdp, A, w, ti.Policy.uniform(mdp)),
+        lambda A, w, mdp: ti.best_demonstration(mdp, A, w, rng=np.random.default_rng(0)),
+        lambda A, w, mdp: ti.best_look(mdp, A, ti.Policy.uniform(mdp)),
+        lambda A, w, mdp: ti.Task(mdp, w, A, np.eye(5)),
+    ],
+)
+def test_a_matrix_is_no_worldview_and_that_is_told(ask):
+    told = r"view must be a Worldview, got ndarray; Worldview\(matrix\) makes one"
+    with pytest.raises(ti.InvalidInputError, match=told):
+        ask(np.eye(5)[:2], np.arange(5.0), ti.worlds.chain(5))

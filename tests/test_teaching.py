@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -706,3 +707,69 @@ def test_an_untaught_lesson_and_too_small_a_budget():
         with pytest.raises(InvalidInputError, match=message):
             both.gap_to_optimal(**budget)
     assert both.gap_to_optimal(max_cost=2.0).gap < 1e-5
+
+
+class TestProgress:
+    def test_a_function_hears_of_each_round(self):
+        heard = []
+        lesson = teach(
+            chain_task(),
+            InOrder(),
+            MinNormPoint(),
+            rng=rng(),
+            tolerance=-1.0,
+            progress=heard.append,
+        )
+        assert heard == list(lesson.rounds) and len(heard) == 6
+
+    def test_what_the_function_raises_ends_the_lesson(self):
+        def stop(latest):
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            teach(chain_task(), InOrder(), MinNormPoint(), rng=rng(), progress=stop)
+
+    def test_a_bar_is_drawn_for_who_looks_on(self, monkeypatch, capsys):
+        monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)  # as in a notebook
+        options = {"rng": rng(), "tolerance": -1.0, "budget": 2}
+        teach(chain_task(), InOrder(), MinNormPoint(), progress=True, **options)
+        captured = capsys.readouterr()
+        _, *shown = captured.err.removesuffix("\n").split("\r")
+        assert captured.out == "" and captured.err.endswith("\n")
+        assert [line[:39] for line in shown] == [
+            f"teaching [{bar:.<20}] {done} of at most 2: "[:39]
+            for done, bar in enumerate(("", "#" * 10, "#" * 20))
+        ]
+        assert "nothing yet" in shown[0] and "cell 2" in shown[2] and "guaranteed" in shown[2]
+
+    def test_it_is_quiet_when_piped(self, monkeypatch, capsys):
+        monkeypatch.delattr(sys, "ps1", raising=False)
+        teach(chain_task(), InOrder(), MinNormPoint(), rng=rng(), progress=True)
+        assert capsys.readouterr().err == ""
+
+    def test_anything_else_is_refused(self):
+        with pytest.raises(InvalidInputError, match="progress must be True, False or a function"):
+            teach(chain_task(), InOrder(), MinNormPoint(), rng=rng(), progress="bar")
+
+
+class TestWrongLearners:
+    @pytest.mark.parametrize("teacher", [InOrder(), ti.teachers.PerfGreedy(MinNormPoint())])
+    def test_what_is_no_report_is_told(self, teacher):
+        class Hasty:
+            def learn(self, seen, target, start=None):
+                return ti.Policy.uniform(seen)
+
+        told = "Hasty.learn must return a Learned, as Assignment.* makes it, got Policy"
+        with pytest.raises(InvalidInputError, match=told):
+            teach(chain_task(), teacher, Hasty(), rng=rng())
+        with pytest.raises(InvalidInputError, match=told):
+            teach(chain_task(), ti.teachers.PerfGreedy(Hasty()), MinNormPoint(), rng=rng())
+
+    def test_a_policy_of_another_world_is_told(self):
+        class Lost:
+            def learn(self, seen, target, start=None):
+                learned = MinNormPoint().learn(seen, target, start)
+                return replace(learned, policy=ti.Policy.uniform(ti.worlds.chain(4)))
+
+        with pytest.raises(InvalidInputError, match="policy must belong to the MDP"):
+            teach(chain_task(), InOrder(), Lost(), rng=rng())

@@ -361,11 +361,19 @@ def test_policies_of_every_kind_are_drawn() -> None:
         assert any(map(kind, examples))
 
 
-def test_without_hypothesis_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_hypothesis_strategies_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     monkeypatch.delitem(sys.modules, "teachirl.testing")
+    alone = importlib.import_module("teachirl.testing")
+    alone.check_mdp(CHAIN)  # contracts need nothing else
     with pytest.raises(ti.MissingExtraError, match=r"needs hypothesis: .*teachirl\[testing\]"):
-        importlib.import_module("teachirl.testing")
+        _ = alone.mdps
+    with pytest.raises(AttributeError, match="has no attribute 'strategy'"):
+        _ = alone.strategy
+
+
+def test_contracts_are_where_people_look_for_them() -> None:
+    assert ti.testing.check_mdp is check_mdp
 
 
 def test_exact_arithmetic_on_a_world_worked_out_by_hand() -> None:

@@ -1,7 +1,8 @@
-from . import learners, teachers, worlds
+from . import learners, teachers, testing, worlds
 from .app.problem import Problem, read_problem
 from .demonstrations.demonstration import Demonstration, as_demonstration
 from .demonstrations.inferred_weights import InferredWeights, InferStatus, infer_weights
+from .demonstrations.observations import Observations
 from .demonstrations.sampling import sample_trajectories
 from .demonstrations.trajectories import Trajectories
 from .demonstrations.trajectory_files import read_trajectories, write_trajectories
@@ -62,6 +63,7 @@ __all__ = [
     "Look",
     "LooksOptimal",
     "MissingExtraError",
+    "Observations",
     "Picture",
     "Plan",
     "PlanStatus",
@@ -112,6 +114,7 @@ __all__ = [
     "teach",
     "teachers",
     "teaching_risk",
+    "testing",
     "worlds",
     "worst_case",
     "worst_policy",

@@ -25,6 +25,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats, as_floats, check_finite, frozen
+from ..demonstrations.observations import Observations, check_observations
 from ..errors import Status, require
 from ..mdp import kernels
 from ..mdp.model import MDP, check_is_mdp
@@ -106,6 +107,9 @@ class Learner(Protocol):
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
         """Find a policy whose feature expectations are near a target.
 
+        One who looks at episodes as well takes ``observations`` besides: Observations, what is
+        seen of the episodes that were shown, or None, the default, if there are none.
+
         Parameters
         ----------
         seen : MDP with the learner's features
@@ -153,6 +157,7 @@ class Assignment:
     seen : MDP with the learner's features
     target : array [ℓ], what was shown in these features
     start : Policy to begin with; the uniform one by default
+    observations : Observations of the episodes that were shown, None if there are none
     first : array [ℓ], its feature expectations
     scale : float, max ‖Aφ‖/(1 − γ), which no policy's expectations exceed
     units : array [ℓ], what the features as given were divided by to get these: 1, or see `even`
@@ -165,8 +170,17 @@ class Assignment:
     (Policy(stochastic, 3 states), 10.0)
     """
 
-    def __init__(self, seen: MDP, target: ArrayLike, start: Policy | None) -> None:
+    def __init__(
+        self,
+        seen: MDP,
+        target: ArrayLike,
+        start: Policy | None,
+        observations: Observations | None = None,
+    ) -> None:
         check_is_mdp(seen)
+        if observations is not None:
+            check_observations(seen, observations)
+        self.observations = observations
         require(
             not isinstance(target, Policy) and not hasattr(target, "expectations"),
             f"target must be what was shown in the learner's features, array [{seen.n_features}], "

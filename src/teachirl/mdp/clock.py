@@ -33,10 +33,15 @@ def processor_seconds() -> float:
     return time.thread_time() - _spent.processor
 
 
+def attended() -> bool:
+    """Whether somebody looks at stderr: it is a terminal, or of a session or a notebook."""
+    return sys.stderr.isatty() or hasattr(sys, "ps1")  # which sessions and notebooks have
+
+
 @cache
 def tell_compiling() -> None:
     """Say on stderr that kernels are compiled: once, and only to somebody who looks on."""
-    if sys.stderr.isatty() or hasattr(sys, "ps1"):  # which sessions and notebooks have
+    if attended():
         print(MESSAGE, file=sys.stderr, flush=True)
 
 

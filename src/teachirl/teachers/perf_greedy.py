@@ -20,6 +20,7 @@ import numpy as np
 from ..arrays import Floats, frozen
 from ..errors import require
 from ..learners import Informed, Learner, Projection
+from ..learners.asking import learned_by
 from ..learners.learner import divided, even_scale, even_units
 from ..learners.projection import Pursuit
 from ..mdp import kernels
@@ -111,7 +112,8 @@ class PerfGreedy:
             seen, target = view.observe(task.mdp), view.matrix @ shown
             reward = rehearsal.earned(seen, target) if rehearsal else None
             if reward is None:
-                policy = learner.learn(seen, target, start).policy
+                episodes = situation.demonstration.trajectories
+                policy = learned_by(learner, seen, target, start, episodes).policy
                 reward = float(task.weights @ feature_expectations(task.mdp, policy))
             earned[row.tobytes()] = reward
         return np.array([earned[row.tobytes()] for row in rows])

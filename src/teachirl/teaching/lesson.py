@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 
 from ..demonstrations.demonstration import Demonstration
 from ..errors import FileFormatError, require
+from ..figures.picture import Picture
 from ..files import replacing
 from ..mdp.policy import Policy
 from ..selection.distance_from_optimal import GreedyGap, greedy_gap
@@ -17,12 +20,13 @@ from ..selection.greedy import checked_limits, money_left
 from ..views.worldview import Worldview
 from .lesson_files import lesson_as_json, read_lesson
 from .lesson_record import LessonStatus, Round
+from .lesson_views import lesson_card, lesson_frame, lesson_picture, lesson_text
 from .task import Task
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
-    """What was taught, in which order, and what came of it.
+class Lesson(Sequence[Round]):
+    """What was taught, in which order, and what came of it; a sequence of its rounds.
 
     Attributes
     ----------
@@ -107,33 +111,47 @@ class Lesson:
             max_nodes=max_nodes,
         )
 
+    @overload
+    def __getitem__(self, index: int) -> Round: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Round]: ...
+    def __getitem__(self, index: int | slice) -> Round | Sequence[Round]:
+        return self.rounds[index]
+
+    def __len__(self) -> int:
+        return len(self.rounds)
+
     def __str__(self) -> str:
-        names = [
-            f"{each.name} (has it)" if each.found else each.name or "(nothing yet)"
-            for each in self.rounds
-        ]
-        width = max(len("taught"), *(len(name) for name in names))
-        planned = any(not math.isnan(each.gap) for each in self.rounds)
-        unknown = any(not math.isnan(each.guaranteed_at_most) for each in self.rounds)
-        lines = [
-            f"{'':>3}  {'taught':<{width}}  {'cost':>8}  {'risk':>5}  {'mismatch':>9}  "
-            f"{'performance':>11}  {'guaranteed':>10}"
-            + unknown * f"  {'at most':>7}"
-            + planned * f"  {'gap':>6}"
-        ]
-        for number, (each, name) in enumerate(zip(self.rounds, names, strict=True)):
-            proved = "" if math.isnan(each.guaranteed) else f"{each.guaranteed:.3f}"
-            missed = "< 1e-9" if each.mismatch < 1e-9 else f"{each.mismatch:.2g}"
-            line = (
-                f"{number:>3}  {name:<{width}}  {each.cost:>8.6g}  {each.risk:>5.3f}  "
-                f"{missed:>9}  {each.performance:>11.3f}  {proved:>10}"
-            )
-            if unknown:
-                line += f"  {each.guaranteed_at_most:>7.3f}"
-            # That of a plan found to be optimal is above 0 only by rounding.
-            short = "< 1e-5" if each.gap < 1e-5 else f"{each.gap:.2g}"
-            lines.append(line if math.isnan(each.gap) else f"{line}  {short:>6}")
-        return "\n".join([*lines, f"ended: {self.status}"])
+        return lesson_text(self)
+
+    def __repr__(self) -> str:
+        last, count = self.rounds[-1], len(self.taught)
+        proved = "" if math.isnan(last.guaranteed) else f", guaranteed {last.guaranteed:.3f}"
+        return (
+            f"Lesson({count} feature{'' if count == 1 else 's'} taught, performance "
+            f"{last.performance:.3f}{proved}, {self.status!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        return lesson_card(self)
+
+    def plot(self) -> Picture:
+        """How performance, what is guaranteed, and the teaching risk went; needs the extra `plot`.
+
+        Returns
+        -------
+        Picture
+        """
+        return lesson_picture(self)
+
+    def to_frame(self) -> Any:
+        """The rounds as a data frame, a row each, without the scores; needs pandas or polars.
+
+        Returns
+        -------
+        pandas.DataFrame, or polars.DataFrame where pandas is not installed
+        """
+        return lesson_frame(self)
 
     def to_json(self) -> str:
         """The lesson as JSON; `from_json` reads it.

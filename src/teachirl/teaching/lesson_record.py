@@ -89,5 +89,11 @@ class Round:
     guaranteed_at_most: float = math.nan
     found: bool = False
 
+    def __repr__(self) -> str:
+        return (
+            f"Round({self.name or 'nothing yet'!r}, cost {self.cost:.6g}, risk {self.risk:.3f}, "
+            f"performance {self.performance:.3f}, guaranteed {self.guaranteed:.3f})"
+        )
+
 
 __all__ = ["LessonStatus", "Round"]

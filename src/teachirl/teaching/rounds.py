@@ -20,6 +20,7 @@ from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds
 from ..learners import Informed, Learner
+from ..learners.asking import learned_by
 from ..mdp import clock
 from ..mdp.occupancy import feature_expectations
 from ..mdp.policy import Policy, check_policy
@@ -287,7 +288,8 @@ class Rounds(Iterator[Moment]):
         if self.learner is not None:
             own = view if self.unknown is None else self.unknown.own
             target, began = own.matrix @ shown.expectations, clock.seconds()
-            learned = self.learner.learn(own.observe(task.mdp), target, policy)
+            seen, episodes = own.observe(task.mdp), shown.trajectories
+            learned = learned_by(self.learner, seen, target, policy, episodes)
             learning = clock.seconds() - began
             policy, mismatch, solves = learned.policy, learned.mismatch, learned.solves
             earned = float(task.weights @ feature_expectations(task.mdp, policy))

@@ -22,6 +22,7 @@ from .goals import Goals, TaskGoals
 from .lesson import Lesson
 from .lesson_record import LessonStatus
 from .matching import Matching
+from .progress import Progress, telling
 from .rounds import Moment, Rounds
 from .task import Task
 from .teacher import Teacher
@@ -43,6 +44,7 @@ def teach(
     worldviews: Diagnosis | None = None,
     start: Policy | None = None,
     after: Lesson | None = None,
+    progress: Progress = False,
 ) -> Lesson:
     """Teach features until a stopping rule applies: Algorithm 1 of the paper.
 
@@ -65,8 +67,8 @@ def teach(
     worldviews : Diagnosis, all that the teacher knows of the task's worldview: what is proved
         counts, and what is open is tested before it is paid for
     start : Policy that the learner starts with; the uniform one by default
-    after : Lesson of this task to go on from. What its last round guarantees is computed anew, with
-        this `mismatch`
+    after : Lesson of this task to go on from; what its last round guarantees is computed anew
+    progress : bool or Callable, True for a bar on stderr, or a function that hears of each Round
 
     Returns
     -------
@@ -76,9 +78,8 @@ def teach(
     --------
     >>> import numpy as np, teachirl as ti
     >>> mdp = ti.worlds.chain(5)
-    >>> view = ti.Worldview.select(mdp, ["cell 3"])
+    >>> view, rng = ti.Worldview.select(mdp, ["cell 3"]), np.random.default_rng(0)
     >>> task = ti.Task(mdp, [-2, -1, 0, 1, 2], view, np.eye(5))
-    >>> rng = np.random.default_rng(0)
     >>> lesson = ti.teach(task, ti.teachers.TRGreedy(), ti.learners.MinNormPoint(), rng=rng)
     >>> print(lesson)
          taught             cost   risk   mismatch  performance  guaranteed
@@ -107,7 +108,7 @@ def teach(
         unknown=unknown,
         after=after,
     )
-    return _driven(rounds, goals, tolerance)
+    return _driven(rounds, goals, tolerance, progress)
 
 
 def _unknown(task: Task, worldviews: Diagnosis | None, after: Lesson | None) -> Unknown | None:
@@ -118,13 +119,16 @@ def _unknown(task: Task, worldviews: Diagnosis | None, after: Lesson | None) -> 
     return Unknown(task, worldviews)
 
 
-def _driven(rounds: Rounds, goals: TaskGoals, tolerance: float) -> Lesson:
+def _driven(rounds: Rounds, goals: TaskGoals, tolerance: float, progress: Progress) -> Lesson:
     """The lesson of all rounds until a rule ends it."""
-    expert = _expert(goals.task)
-    for each in rounds:
-        status = _ended(goals, each, expert, tolerance)
-        if status is not None:
-            return rounds.lesson(status)
+    expert, after = _expert(goals.task), rounds.after
+    most = min(rounds.budget, len(goals.task.teachable))
+    with telling(progress, 0 if after is None else len(after.taught), most) as hear:
+        for each in rounds:
+            hear(each.round)
+            status = _ended(goals, each, expert, tolerance)
+            if status is not None:
+                return rounds.lesson(status)
     return rounds.lesson()
 
 

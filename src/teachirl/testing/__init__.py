@@ -14,17 +14,17 @@ def test_my_teacher():
     check_teacher(MyTeacher())
 """
 
+from importlib import import_module
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from ..errors import MissingExtraError
-
-if find_spec("hypothesis") is None:
-    raise MissingExtraError("hypothesis", "testing")
-
 from .learner import check_learner
 from .mdp import check_mdp, check_same
-from .strategies import mdps, policies, weights, worldviews
 from .teacher import check_teacher
+
+if TYPE_CHECKING:
+    from .strategies import mdps, policies, weights, worldviews
 
 __all__ = [
     "check_learner",
@@ -36,3 +36,12 @@ __all__ = [
     "weights",
     "worldviews",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The strategies, which alone need Hypothesis."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if find_spec("hypothesis") is None:
+        raise MissingExtraError("hypothesis", "testing")
+    return getattr(import_module(".strategies", __name__), name)

@@ -76,6 +76,7 @@ class RiskScorer:
         *,
         screen: bool | None = None,
     ) -> None:
+        check_worldview(view)
         self._given = checked_candidates(view, candidates)
         n, k = self._given.shape
         self._rank = view.rank

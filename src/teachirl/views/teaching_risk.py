@@ -44,7 +44,8 @@ def teaching_risk(view: Worldview, weights: ArrayLike) -> float:
     >>> ti.teaching_risk(view.extend([-1, -0.5, 0, 0.5, 1]), [-1, -0.5, 0, 0.5, 1]) < 1e-15
     True
     """
-    return length_of(without_span(view.basis, unit_weights(view, weights)))
+    w = unit_weights(view, weights)  # refuses what is no view
+    return length_of(without_span(view.basis, w))
 
 
 def risk_after(view: Worldview, weights: ArrayLike, candidates: ArrayLike) -> Floats:
