@@ -24,6 +24,7 @@ from teachirl.study.experiments import (
     ladder,
     samples,
     showing,
+    unknown_worldview,
 )
 from teachirl.study.experiments.experiment import job_text, perform
 from teachirl.study.experiments.statistics import Evidence, more_spread, mostly, paired
@@ -353,3 +354,30 @@ def test_an_experiment_of_one_s_own_is_an_entry(tmp_path):
     assert find(f"{file}:MINE") is mine
     text = job_text(f"{file}:MINE", mine.full, {"size": 3})
     assert json.loads(perform(text)) == {"values": {"square": 9}, "seconds": {}}
+
+
+def test_the_worldview_is_found():
+    settings = unknown_worldview.Settings(
+        worlds=("chain",),
+        learners=("nearest", "lucky"),
+        trials=2,
+        cost_worlds=("chain",),
+        cost_trials=2,
+        draws=4,
+        block=2,
+    )
+    results = results_of(unknown_worldview.UNKNOWN_WORLDVIEW, settings)
+    found = unknown_worldview.UNKNOWN_WORLDVIEW.analyse(settings, results)
+    identified, sound, cost, _, valid = found.claims
+    assert {each.verdict for each in (identified, sound, cost, valid)} == {Verdict.HOLDS}
+    assert "chain | nearest" in found.tables[0] and "chain | lucky" in found.tables[1]
+    assert results.where(kind="null").array("p").shape == (4, 2)
+    # A learner who is proved to have what it lacks is noticed.
+    wrong = [
+        (unit, Result({**result.values, "wrongly proved": 1.0}))
+        if unit["kind"] == "probes"
+        else (unit, result)
+        for unit, result in results.pairs
+    ]
+    again = unknown_worldview.UNKNOWN_WORLDVIEW.analyse(settings, Results(wrong))
+    assert again.claims[1].verdict is Verdict.FAILS
