@@ -10,7 +10,14 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "docs/learners.md", "docs/teaching.md", "docs/planning.md", "docs/risk.md"],
+    [
+        "README.md",
+        "docs/learners.md",
+        "docs/teaching.md",
+        "docs/planning.md",
+        "docs/risk.md",
+        "docs/unknown_learner.md",
+    ],
 )
 def test_examples_run(page):
     text = (ROOT / page).read_text(encoding="utf-8").replace("```", "")
