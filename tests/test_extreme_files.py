@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from teachirl.app import cli
+from teachirl.app.decisions import assess
 from teachirl.app.problem import places, read_problem
 from teachirl.errors import FileFormatError
 
@@ -137,17 +138,21 @@ class TestSizes:
 
 class TestManyRows:
     def test_equal_rows_are_certified(self, teachirl, tmp_path):
+        """With all learners simulated: none is left out as too large."""
         path = tmp_path / "rows.toml"
         text = CHAIN.format(discount=0.9, sees="[]")
         path.write_text(text.replace("sees = []", 'matrix = "rows.csv"'))
         (tmp_path / "rows.csv").write_text("cell 1,cell 2\n" + "1,0\n" * 5000)
         assert teachirl("certify", path) == (0, "")
+        found = assess(read_problem(path))
+        assert [each.name for each in found.learners if each.performance is None] == []
 
 
 LIMITED = """
 import resource, sys
 import teachirl.app.decisions
 from teachirl.app import cli
+from teachirl.app.decisions import assess
 with open("/proc/self/statm") as file:
     pages = int(file.read().split()[0])
 limit = pages * resource.getpagesize() + (256 << 20)

@@ -1,6 +1,8 @@
-"""Units of her features do not matter, and what is proved of nearness holds to the last bit."""
+"""Units do not matter, and what is proved of nearness holds to the last bit."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
@@ -222,3 +224,53 @@ class TestEvenUnits:
             ratio = seen.rewards(weights) / even.seen.rewards(w)
             assert ratio == pytest.approx(ratio[0]) and ratio[0] > 0.0
         assert not even.as_given(np.zeros(3)).any()
+
+
+class TestCopies:
+    """A learner with many copies of each feature is the one with each of them once."""
+
+    LEARNERS = (
+        ti.learners.MaxCausalEntropy(),
+        ti.learners.Adversarial(),
+        ti.learners.Benevolent(),
+        ti.learners.Adversarial(mismatch=0.5),
+        ti.learners.Benevolent(mismatch=0.5),
+    )
+
+    @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+    @pytest.mark.parametrize("away", [0.0, 3.0])
+    @pytest.mark.parametrize("copies", [4, 900])
+    def test_copies_do_not_matter(self, learner, away, copies):
+        mdp, w = ti.worlds.chain(5), np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+        view = ti.Worldview([[1.0, 0, 0, 2.0, 0], [0, 0, -1.0, 0, 3.0]])
+        many = ti.Worldview(np.repeat(view.matrix, copies, axis=0))
+        uniform = ti.feature_expectations(mdp, ti.Policy.uniform(mdp))
+        target = view.matrix @ (0.5 * uniform) + 0.5 * view.matrix @ ti.feature_expectations(
+            mdp, ti.optimal_policy(mdp, w).policy
+        )
+        target[0] += away * 10.0
+        # Distances are √copies times as long.
+        if getattr(learner, "mismatch", 0.0):
+            alike = type(learner)(mismatch=learner.mismatch * math.sqrt(copies))
+        else:
+            alike = learner
+        if hasattr(learner, "informed"):
+            learner, alike = learner.informed(mdp, w), alike.informed(mdp, w)
+        once = learner.learn(view.observe(mdp), target)
+        often = alike.learn(many.observe(mdp), np.repeat(target, copies))
+        assert often.status is once.status
+        assert often.mismatch == pytest.approx(math.sqrt(copies) * once.mismatch, abs=1e-4)
+        assert often.nearest == pytest.approx(math.sqrt(copies) * once.nearest, abs=1e-4)
+        assert often.nearest <= often.mismatch
+        earned = [w @ ti.feature_expectations(mdp, each.policy) for each in (once, often)]
+        assert earned[1] == pytest.approx(earned[0], abs=1e-3)
+        assert often.weights.shape == (2 * copies,)
+
+    def test_a_target_out_of_their_span(self):
+        """No policy can tell two copies apart, whatever the target says of them."""
+        mdp = ti.worlds.chain(5)
+        seen = ti.Worldview([[1.0, 0, 0, 0, 0]] * 3).observe(mdp)
+        learned = ti.learners.MaxCausalEntropy().learn(seen, [2.0, 3.0, 4.0])
+        assert learned.status is ti.learners.LearnStatus.NEAREST
+        assert learned.expectations == pytest.approx([3.0] * 3, abs=1e-3)
+        assert learned.nearest == pytest.approx(math.sqrt(2.0), abs=1e-5)

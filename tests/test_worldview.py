@@ -1,4 +1,4 @@
-"""Worldviews: what she sees, and the basis of it, in ordinary and in degenerate cases."""
+"""Worldviews: what a learner sees, and the basis of it, in ordinary and in degenerate cases."""
 
 import math
 
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from teachirl import InvalidInputError, worlds
 from teachirl.testing import check_mdp, mdps, worldviews
+from teachirl.views import linear_algebra
 from teachirl.views.linear_algebra import extended_basis, least_singular_value
 from teachirl.views.worldview import Worldview
 
@@ -252,3 +253,25 @@ def test_rounding_does_not_choose_the_basis(rows):
         left = other.without(turned).basis
         np.testing.assert_allclose(left, known.without(never).basis, atol=1e-12)
     assert (np.einsum("ij,ij->i", known.basis[:1], rows[:1]) > 0.0).all()
+
+
+class TestManyRows:
+    @pytest.mark.parametrize("rows", [np.tile([[1.0, 2.0, 0.0], [0.0, 0.0, 3.0]], (2000, 1))])
+    def test_copies_are_no_further_directions(self, rows):
+        view = Worldview(rows)
+        assert view.rank == 2
+        assert view.norm == pytest.approx(np.linalg.norm(rows, 2), rel=1e-12)
+        assert view.sigma == pytest.approx(np.linalg.svd(rows, compute_uv=False)[1], rel=1e-12)
+
+    def test_combinations_are_found_to_depend_on_each_other(self):
+        rng = np.random.default_rng(0)
+        parts = rng.standard_normal((4, 30))
+        view = Worldview(rng.standard_normal((1000, 4)) @ parts)
+        assert view.rank == 4
+        assert np.abs(parts - parts @ view.basis.T @ view.basis).max() < 1e-12
+
+    def test_a_selection_of_thousands_needs_no_factorisation(self, monkeypatch):
+        monkeypatch.setattr(linear_algebra, "qr", None)
+        matrix = np.eye(600)[::-1] * np.linspace(-1.0, 1.0, 600)[:, None]
+        view = Worldview(np.vstack([matrix, matrix]))
+        assert np.array_equal(view.basis, np.sign(matrix))

@@ -155,7 +155,7 @@ def check_units(mdp: MDP, view: Worldview | None = None) -> None:
 
 def check_sizes(what: str, rows: Floats) -> None:
     """Refuse rows whose products may under- or overflow; what is proved would not hold then."""
-    sizes = np.abs(rows).max(axis=1, initial=0.0)
+    sizes = np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
     sizes = sizes[sizes > 0.0]
     least, most = float(sizes.min(initial=1.0)), float(sizes.max(initial=1.0))
     require(

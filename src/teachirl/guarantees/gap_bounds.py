@@ -81,7 +81,8 @@ class Case:
     ) -> None:
         self.mdp, self.view, self.w, self.mismatch = mdp, view, w, mismatch
         self.shown, self.mu, self.error = shown, shown.expectations, shown.error
-        self.epsilon = mismatch + view.norm * self.error * ROUNDED_UP
+        blurred = view.norm * self.error * ROUNDED_UP if self.error else 0.0
+        self.epsilon = mismatch + blurred
         # The expert matches: exactly, or with the confidence that is claimed.
         exactly = self.error == 0.0 and shown.policy is not None
         self.surely_matched = exactly or (self.error > 0.0 and 2.0 * mismatch >= self.epsilon)

@@ -10,8 +10,9 @@ Told r = ⟨w, φ⟩, such a learner needs neither φ nor A: it looks at an MDP 
     ψ = (Aφ_i/u_i, (r − m)/v),   u_i the even units (`learner`),   |r − m| ≤ v.
 
 The worldview on ψ is B = (diag u, 0), so that Bψ = Aφ; or (I, 0) if ε = 0, when units do not
-matter. The weights are (0, …, 0, 1): the worst case of `guarantees`, and so exact. What is
-demonstrated of the last feature does not matter, as B does not see it.
+matter. Where features depend on each other there are Vᵀψ in their place, and B = (diag u V, 0). The
+weights are (0, …, 0, 1): the worst case of `guarantees`, and so exact. What is demonstrated of the
+last feature does not matter, as B does not see it.
 
 If no policy is within ε of b, all nearest ones have the same Aμ, the projection of b on the convex
 set AM in even units. They are those that match it exactly, and the choice is among them.
@@ -157,21 +158,21 @@ class _Told:
     def learn(self, seen: MDP, target: ArrayLike, start: Policy | None = None) -> Learned:
         """The worst (best) policy that matches, or that is nearest if none does."""
         task = Assignment(seen, target, start).even()
-        world, unit = self._world(task.seen)
+        few = task.independent()
+        world, unit = self._world(few.seen)
         at_start = Demonstration.of_policy(world, task.start)
         earned = at_start.expectations[-1]  # no matter what, but of the size that it should have
-        shown = Demonstration(np.append(task.target, earned))
+        shown = Demonstration(np.append(few.target, earned))
         if task.miss(task.first) <= SOLVED * task.scale:
             shown = at_start
-        units = task.units if self.mismatch else np.ones_like(task.units)
-        found = self._extreme(world, units, shown, self.mismatch)
+        found, weights = self._extreme(world, few, shown, self.mismatch)
         status, nearest, solves = LearnStatus.MATCHED, 0.0, found.solves
         given = task.given if self.mismatch else task
         room = self.mismatch + MATCHED * given.scale
         if found.status is WorstCaseStatus.INFEASIBLE or found.matched > room:
             near = MinNormPoint(tolerance=SOLVED).learn(seen, target, task.start)
-            shown, units = Demonstration.of_policy(world, near.policy), np.ones_like(task.units)
-            found = self._extreme(world, units, shown, 0.0)
+            shown = Demonstration.of_policy(world, near.policy)
+            found, weights = self._extreme(world, few, shown, 0.0)
             nearest, solves = near.nearest, solves + near.solves + found.solves
             if given.miss(near.expectations / given.units) > room:
                 q = task.target - near.expectations / task.units
@@ -184,8 +185,7 @@ class _Told:
         policy = shown.policy if found.witness is None else found.witness
         assert policy is not None
         mismatch = task.given.miss(feature_expectations(seen, policy))
-        weights = unit * found.theta * units / task.units
-        return task.report(policy, weights, solves, [mismatch], status, nearest)
+        return task.report(policy, unit * weights, solves, [mismatch], status, nearest)
 
     def _world(self, seen: MDP) -> tuple[MDP, float]:
         """The MDP with the features ψ, given the seen ones in even units, and v."""
@@ -215,12 +215,17 @@ class _Told:
         return seen.with_features(psi), unit
 
     def _extreme(
-        self, world: MDP, units: Floats, shown: Demonstration, mismatch: float
-    ) -> WorstCaseBounds:
+        self, world: MDP, few: Assignment, shown: Demonstration, mismatch: float
+    ) -> tuple[WorstCaseBounds, Floats]:
+        """What is found, and its θ [ℓ] for the features as given."""
         extreme = best_case if self.kind else worst_case
-        view = Worldview(np.eye(len(units), len(units) + 1) * np.append(units, 0.0))
-        weights = np.append(np.zeros(view.n_rows), 1.0)
-        return extreme(world, view, weights, shown, mismatch, tolerance=self.tolerance)
+        seen = np.eye(few.seen.n_features, few.seen.n_features + 1)
+        if mismatch:
+            rows = seen if few.directions is None else few.directions @ seen
+            seen = few.units[:, None] * rows
+        weights = np.append(np.zeros(few.seen.n_features), 1.0)
+        found = extreme(world, Worldview(seen), weights, shown, mismatch, tolerance=self.tolerance)
+        return found, found.theta if mismatch else few.along(found.theta) / few.units
 
 
 def _same(one: sp.csr_array, other: sp.csr_array) -> bool:

@@ -31,6 +31,7 @@ from ..mdp import kernels
 from ..mdp.model import MDP, check_is_mdp
 from ..mdp.occupancy import feature_expectations
 from ..mdp.policy import Policy, check_policy
+from ..views.linear_algebra import directions
 
 
 class LearnStatus(Status):
@@ -161,6 +162,7 @@ class Assignment:
     first : array [ℓ], its feature expectations
     scale : float, max ‖Aφ‖/(1 − γ), which no policy's expectations exceed
     units : array [ℓ], what the features as given were divided by to get these: 1, or see `even`
+    directions : array [ℓ, r], along which they are measured then: see `independent`; or None
 
     Examples
     --------
@@ -197,6 +199,7 @@ class Assignment:
         self.first = feature_expectations(seen, self.start)
         self.scale = seen.largest_feature / (1.0 - seen.discount)
         self.units: Floats = np.ones(len(b))
+        self.directions: Floats | None = None
         self.given = self
 
     def even(self) -> Assignment:
@@ -216,6 +219,38 @@ class Assignment:
             made.target, made.first = frozen(self.target / units), self.first / units
         made.scale = even_scale(made.seen)
         return made
+
+    def independent(self) -> Assignment:
+        """The same problem with as many features as are independent: 5,000 copies of one are one.
+
+        They are Vᵀψ, with V [ℓ, r] orthonormal directions that span what the target and all ψ do,
+        so that all lengths and angles are the same; weights θ for them are Vθ for ψ.
+
+        Returns
+        -------
+        Assignment
+        """
+        found = directions(self.seen.features, self.target)
+        if found is None:
+            return self
+        made = copy.copy(self)
+        made.directions = found
+        made.seen = self.seen.with_features(np.asarray(self.seen.features @ found))
+        made.target, made.first = frozen(found.T @ self.target), found.T @ self.first
+        return made
+
+    def along(self, vector: Floats) -> Floats:
+        """Weights, or what is missing, in the features that `independent` was called for.
+
+        Parameters
+        ----------
+        vector : array [r]
+
+        Returns
+        -------
+        array [ℓ]
+        """
+        return vector if self.directions is None else self.directions @ vector
 
     def miss(self, expectations: Floats) -> float:
         """‖expectations − target‖, in the assignment's units.
@@ -241,7 +276,7 @@ class Assignment:
         -------
         float
         """
-        return float(kernels.length(self.units * missing))
+        return float(kernels.length(self.units * self.along(missing)))
 
     def as_given(self, weights: Floats, order: int = 2) -> Floats:
         """The weights of the same reward for the features as given, at the length they have.
@@ -255,7 +290,7 @@ class Assignment:
         -------
         array [ℓ]
         """
-        others = weights / self.units
+        others = self.along(weights) / self.units
         size = float(np.abs(others).max(initial=0.0))
         if size == 0.0:
             return others

@@ -112,11 +112,16 @@ class MaxCausalEntropy:
             # ‖θ‖ is to be small in the features as given; whoever is this near in them matches.
             goal *= float(task.units.min())
             task = given
-        search = _Search(task, goal, self.tolerance * task.scale, rho, self.max_steps)
+        few = task.independent()
+        search = _Search(few, goal, self.tolerance * task.scale, rho, self.max_steps)
         status = search.run()
         policy = Policy(seen.dynamics, chances=search.now.point.chances)
-        weights = self.temperature * (search.now.theta / task.units)
-        nearest = proved(task, *search.proof)
+        weights = self.temperature * (few.along(search.now.theta) / task.units)
+        q, upper = search.proof
+        if few is not task and q.any():  # what few features are rounded to proves nothing of all
+            q = few.along(q)
+            upper = optimal_policy(task.seen, q).upper
+        nearest = proved(task, q, upper)
         learned = task.report(policy, weights, search.solves, search.history, status, nearest)
         return concluded(task, learned, goal)
 

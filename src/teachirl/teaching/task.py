@@ -21,6 +21,7 @@ from ..arrays import (
     checked_names,
     checked_positive,
     frozen,
+    unshared,
 )
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
@@ -92,7 +93,7 @@ class Task:
         if isinstance(teachable, Worldview):
             names = teachable.names if names is None else names
             teachable = teachable.matrix
-        self.teachable: Floats = frozen(np.array(as_floats("teachable", teachable)))
+        self.teachable: Floats = frozen(unshared(as_floats("teachable", teachable)))
         shape = self.teachable.shape
         require(
             len(shape) == 2 and shape[1] == k, f"teachable must have shape (n, {k}), got {shape}"

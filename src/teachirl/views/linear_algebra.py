@@ -6,6 +6,8 @@ Vectors are rows. Whether a row adds to a basis is decided relative to the row's
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
@@ -13,6 +15,12 @@ from scipy.linalg.lapack import dgejsv
 
 from ..arrays import Floats
 from ..precision import DEPENDENT
+
+# Rows that are made orthogonal at once: of thousands that depend on each other, such as copies of
+# one, most are found to add nothing before anything is factorised.
+BLOCK = 256
+# Numbers that are worked on at once; what a step takes of memory is a few times that.
+PART = 1 << 21
 
 
 def least_singular_value(matrix: Floats) -> float:
@@ -41,6 +49,15 @@ def extended_basis(basis: Floats, rows: Floats) -> Floats:
     """
     if len(rows) == 0:
         return basis
+    if len(basis) == 0 and len(rows) > 1:
+        entries, columns = rows.nonzero()
+        if len(entries) == len(np.unique(entries)):  # one in each row, at most: nothing to rotate
+            new = np.sort(entries[np.unique(columns, return_index=True)[1]])
+            return np.sign(rows[new])
+    if len(rows) > BLOCK:
+        for first in range(0, len(rows), BLOCK):
+            basis = extended_basis(basis, rows[first : first + BLOCK])
+        return basis
     sticking_out = without_span(basis, unit_rows(rows))
     if len(rows) == 1:
         added = sticking_out if np.linalg.norm(sticking_out) > DEPENDENT else sticking_out[:0]
@@ -49,6 +66,7 @@ def extended_basis(basis: Floats, rows: Floats) -> Floats:
     # Rows that stick out as far as each other are taken in their order, whatever is rounded.
     # By up to this share an earlier row is preferred to a later one that sticks out a bit further.
     sticking_out *= np.linspace(1.0, 1.0 - 1e-2, len(rows))[:, None]
+    sticking_out = sticking_out[np.linalg.norm(sticking_out, axis=1) > DEPENDENT]
     # Longest first, so that of nearly dependent rows the best determined directions are kept.
     q, triangle, _ = qr(sticking_out.T, mode="economic", pivoting=True)
     lengths = np.diagonal(triangle)
@@ -60,8 +78,27 @@ def extended_basis(basis: Floats, rows: Floats) -> Floats:
     return np.vstack([basis, (np.copysign(1.0, np.diagonal(triangle)) * orthonormal).T])
 
 
+def directions(features: Any, target: Floats) -> Floats | None:
+    """V [ℓ, r], orthonormal columns whose span has the target [ℓ] and the rows of the features
+    [n, ℓ], an array or sparse; None if that is all there is, r = ℓ."""
+    count = features.shape[1]
+    basis = extended_basis(np.empty((0, count)), target[None])
+    block = max(64, (1 << 22) // max(count, 1) ** 2)
+    for first in range(0, features.shape[0], block):
+        if len(basis) >= count:
+            return None
+        rows: Any = features[first : first + block]
+        rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        basis = extended_basis(basis, rows[rows.any(axis=1)])
+    return None if len(basis) >= count else np.ascontiguousarray(basis.T)
+
+
 def unit_rows(rows: Floats) -> Floats:
     """The rows [n, k] with length 1 each; zero rows stay zero."""
+    return _in_parts(_unit_rows, rows)
+
+
+def _unit_rows(rows: Floats) -> Floats:
     # By the largest entry first, so that no square under- or overflows.
     largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
     scaled = rows / np.where(largest > 0.0, largest, 1.0)
@@ -71,10 +108,26 @@ def unit_rows(rows: Floats) -> Floats:
 
 def without_span(basis: Floats, vectors: Floats) -> Floats:
     """The part of `vectors`, [k] or [n, k], that is orthogonal to `basis` [r, k], orthonormal."""
-    # Once leaves a part of the span that is small beside the vector; twice leaves rounding.
-    for _ in range(2):
-        vectors = vectors - (vectors @ basis.T) @ basis
-    return vectors
+
+    def without(vectors: Floats) -> Floats:
+        # Once leaves a part of the span that is small beside the vector; twice leaves rounding.
+        for _ in range(2):
+            vectors = vectors - (vectors @ basis.T) @ basis
+        return vectors
+
+    if len(basis) == 0:
+        return np.array(vectors)
+    return without(vectors) if vectors.ndim == 1 else _in_parts(without, vectors)
 
 
-__all__ = ["extended_basis", "least_singular_value", "unit_rows", "without_span"]
+def _in_parts(work: Callable[[Floats], Floats], rows: Floats) -> Floats:
+    """The work on all rows [n, k]; of many, on some after the other, in little memory."""
+    if rows.size <= PART:
+        return work(rows)
+    made, step = np.empty(rows.shape), max(PART // rows.shape[1], 1)
+    for first in range(0, len(rows), step):
+        made[first : first + step] = work(rows[first : first + step])
+    return made
+
+
+__all__ = ["directions", "extended_basis", "least_singular_value", "unit_rows", "without_span"]

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ..arrays import Floats, Names, as_floats, check_finite, checked_names, frozen
+from ..arrays import Floats, Names, as_floats, check_finite, checked_names, frozen, unshared
 from ..errors import require
 from ..mdp.model import MDP, check_is_mdp
 from ..precision import EPS, RESIDUAL
@@ -53,7 +53,7 @@ class Worldview:
     basis: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        matrix = np.array(_checked_rows("matrix", self.matrix))
+        matrix = unshared(_checked_rows("matrix", self.matrix))
         require(
             matrix.ndim == 2 and matrix.shape[1] >= 1,
             f"matrix must have shape (rows, features), got {matrix.shape}",
@@ -277,7 +277,10 @@ class Worldview:
     @cached_property
     def norm(self) -> float:
         """‖A‖, the most that the view stretches a vector; 0 if it is blind."""
-        return float(np.linalg.norm(self.matrix, 2)) if self.rank else 0.0
+        if self.rank == min(self.matrix.shape):
+            return float(np.linalg.norm(self.matrix, 2))
+        within = float(np.linalg.norm(self.matrix @ self.basis.T, 2)) if self.rank else 0.0
+        return within + self.neglected
 
     @cached_property
     def sigma(self) -> float:

@@ -41,7 +41,7 @@ LEARNERS: tuple[type[Any], ...] = (
 WORK, SOFT_WORK, STEPS = 15_000_000, 6_000_000, 50
 # Transitions up to which the learner's linear program takes seconds.
 PROGRAM = 20_000
-# Features of the learner's up to which their factorisations take seconds.
+# Independent features of the learner's up to which their factorisations take seconds.
 FACTORED = 1_000
 
 
@@ -115,11 +115,9 @@ def _usual(
     if kind is Adversarial and worst is not None and worst.witness is not None:
         performance = _performance(problem, worst.witness)
         return Simulated(kind.__name__, Outcome.WORST_CASE, performance, worst.matched)
-    rows, pairs = problem.worldview.n_rows, problem.mdp.n_pairs
-    if (
-        (kind is LinearProgram and transitions > PROGRAM)
-        or (kind is MaxCausalEntropy and min(rows, pairs) > FACTORED)
-        or (isinstance(learner, Informed) and rows > FACTORED)
+    factored = kind is MaxCausalEntropy or isinstance(learner, Informed)
+    if (kind is LinearProgram and transitions > PROGRAM) or (
+        factored and min(problem.worldview.rank, problem.mdp.n_pairs) > FACTORED
     ):
         return Simulated(kind.__name__, Outcome.TOO_LARGE)
     steps = None

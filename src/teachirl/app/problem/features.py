@@ -87,7 +87,7 @@ def build_view(learner: Learner, place: Place, folder: Folder, features: Feature
         where += [here] * len(rows)
     _check_distinct(names, where)
     with place.locating():
-        matrix = np.vstack(parts)
+        matrix = frozen(parts[0] if len(parts) == 1 else np.vstack(parts))
         check_sizes("rows", matrix)
         return Worldview(matrix, tuple(names))
 
@@ -138,7 +138,8 @@ def build_teachables(
     teach: Teach, place: Place, features: Features, seen: list[str], world: World
 ) -> Teachables:
     """What could be taught; `seen` are the names of what the learner sees as it is."""
-    rows, costs, names, where = [], [], [], []
+    rows: list[Floats] = []
+    costs, names, where = [], [], []
     prices = np.ones(features.count) if world.prices is None else world.prices
     features.check_size(len(teach.feature), place / "feature")
     for number, each in enumerate(teach.feature):
@@ -152,7 +153,7 @@ def build_teachables(
             row, price = features.row(each.weights, here / "weights"), 1.0
             with (here / "weights").locating():
                 check_sizes("the largest", row[None])
-        rows.append(row)
+        rows.append(row[None])
         if each.cost is not None:
             price = each.cost
             with (here / "cost").locating():
@@ -167,15 +168,16 @@ def build_teachables(
         costs += [float(prices[features.numbers[name]]) for name in others]
         names += others
         features.check_size(len(names), place / "features")
-        rows += list(features.rows(others, place / "features"))
+        rows.append(features.rows(others, place / "features"))
     numbers = {name: number for number, name in enumerate(names)}
     required = _chosen(teach.required, place / "required", numbers)
     forbidden = _chosen(teach.forbidden, place / "forbidden", numbers)
     both = [name for name in teach.forbidden if name in teach.required]
     if both:
         (place / "forbidden").refuse(f"{shown(both[0])} is required as well")
+    rows = rows or [np.empty((0, features.count))]
     return Teachables(
-        frozen(np.array(rows).reshape(len(rows), features.count)),
+        frozen(rows[0] if len(rows) == 1 else np.vstack(rows)),
         frozen(np.array(costs, dtype=float)),
         tuple(names),
         required,
