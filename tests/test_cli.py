@@ -16,7 +16,17 @@ from teachirl.files import replacing
 from teachirl.study.experiments import BUILT_IN, find
 from teachirl.study.results_database import FILE, Store
 
-COMMANDS = ("check", "init", "certify", "teach", "frontier", "reproduce", "runs", "worlds")
+COMMANDS = (
+    "check",
+    "init",
+    "certify",
+    "export",
+    "teach",
+    "frontier",
+    "reproduce",
+    "runs",
+    "worlds",
+)
 
 
 @pytest.fixture

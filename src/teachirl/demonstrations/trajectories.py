@@ -17,10 +17,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Ints, checked_indices, frozen, some
-from ..errors import InvalidInputError, TeachirlError, require
+from ..errors import FileFormatError, InvalidInputError, TeachirlError, require
 from ..mdp.model import MDP
 
 Place: TypeAlias = Callable[[int, int], str]
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """What was left out of a log that has steps which the MDP cannot have taken.
+
+    An episode is taken as cut off before the first such step: what follows may have begun anywhere.
+
+    Attributes
+    ----------
+    impossible : int, how many steps cannot have happened
+    episodes : int, how many episodes have such steps
+    steps, lost : int, how many steps were left out, and how many episodes as a whole
+    """
+
+    impossible: int
+    episodes: int
+    steps: int
+    lost: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +54,7 @@ class Trajectories:
     pairs : int array [n], the state-action pair of each step
     offsets : int array [m + 1], the steps of episode i are ``offsets[i]:offsets[i + 1]``
     terminated : bool array [m], True if the episode ended, False if it was cut off
+    skipped : Skipped, what was left out as impossible; None if nothing was
 
     Examples
     --------
@@ -49,6 +69,7 @@ class Trajectories:
     pairs: Ints
     offsets: Ints
     terminated: NDArray[np.bool_]
+    skipped: Skipped | None = None
 
     def __post_init__(self) -> None:
         n, m = len(self.pairs), len(self.terminated)
@@ -243,13 +264,102 @@ def checked_trajectories(
     terminated: NDArray[np.bool_],
     place: Place,
     error: type[TeachirlError],
+    skip: str | None = None,
 ) -> Trajectories:
-    """The trajectories of these states and actions, or an error that says where they are wrong."""
+    """The trajectories of these states and actions, or an error that says where they are wrong.
+
+    With ``skip="impossible"``, steps that cannot have happened, and what follows them, are left
+    out. The message of a `FileFormatError` says how many there are.
+    """
+    require(skip in (None, "impossible"), f"skip must be None or 'impossible', got {skip!r}")
+    pairs, exists = _pairs(mdp, states, actions)
+    if skip is None:
+        try:
+            _check_actions(mdp, states, actions, offsets, exists, place, error)
+            found = Trajectories(states, pairs, offsets, terminated)
+            check_trajectories(mdp, found, place, error)
+            return found
+        except FileFormatError as refused:
+            bad = _impossible(mdp, states, pairs, exists, offsets)
+            if not bad.any():
+                raise
+            count = len(np.unique(np.searchsorted(offsets, np.flatnonzero(bad), side="right")))
+            raise FileFormatError(
+                f"{refused} ({np.count_nonzero(bad)} of {len(bad)} steps, in {count} of "
+                f'{len(terminated)} episodes, are impossible; skip = "impossible" leaves them and '
+                "what follows them out)"
+            ) from None
+    bad = _impossible(mdp, states, pairs, exists, offsets)
+    whole = _cut_off(mdp, states, pairs, offsets, terminated, bad)
+    if whole is None:
+        raise error(f"{place(0, 0)}: expected an episode that can have happened, got none")
+    return whole
+
+
+def _pairs(mdp: MDP, states: Ints, actions: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """int array [n], the pair of each state and action, and whether it exists."""
     dynamics = mdp.dynamics
     key = dynamics.pair_states.astype(np.int64) * dynamics.n_actions + dynamics.actions
     wanted = states * dynamics.n_actions + actions
-    pairs = np.minimum(np.searchsorted(key, wanted), mdp.n_pairs - 1)
-    absent = np.flatnonzero(key[pairs] != wanted)
+    pairs = np.minimum(np.searchsorted(key, wanted), mdp.n_pairs - 1).astype(np.int64)
+    return pairs, key[pairs] == wanted
+
+
+def _impossible(
+    mdp: MDP, states: Ints, pairs: Ints, exists: NDArray[np.bool_], offsets: Ints
+) -> NDArray[np.bool_]:
+    """bool array [n]: the action is not there, or nothing that came before leads to the state."""
+    bad = ~exists
+    firsts = offsets[:-1]
+    bad[firsts] |= mdp.dynamics.start[states[firsts]] == 0
+    follows = np.ones(len(states), dtype=bool)
+    follows[firsts] = False
+    steps = np.flatnonzero(follows)
+    bad[steps] |= exists[steps - 1] & ~_possible(mdp, pairs[steps - 1], states[steps])
+    return bad
+
+
+def _cut_off(
+    mdp: MDP,
+    states: Ints,
+    pairs: Ints,
+    offsets: Ints,
+    terminated: NDArray[np.bool_],
+    bad: NDArray[np.bool_],
+) -> Trajectories | None:
+    """The episodes up to the first impossible step of each; None if nothing is left."""
+    places, lengths = np.flatnonzero(bad), np.diff(offsets)
+    owners = np.searchsorted(offsets, places, side="right") - 1
+    kept = lengths.copy()
+    np.minimum.at(kept, owners, places - offsets[owners])
+    # What cannot have ended where it does was cut off there.
+    ending = mdp.dynamics.transitions @ terminal_states(mdp).astype(float)
+    ended = terminated & (kept == lengths)
+    ended[ended] = ending[pairs[offsets[1:][ended] - 1]] > 0
+    alive = kept > 0
+    if not alive.any():
+        return None
+    taken = np.arange(len(states)) - np.repeat(offsets[:-1], lengths) < np.repeat(kept, lengths)
+    dropped = Skipped(len(places), len(np.unique(owners)), int((~taken).sum()), int((~alive).sum()))
+    return Trajectories(
+        states[taken],
+        pairs[taken],
+        np.concatenate([[0], np.cumsum(kept[alive])]),
+        ended[alive],
+        dropped if len(places) else None,
+    )
+
+
+def _check_actions(
+    mdp: MDP,
+    states: Ints,
+    actions: Ints,
+    offsets: Ints,
+    exists: NDArray[np.bool_],
+    place: Place,
+    error: type[TeachirlError],
+) -> None:
+    dynamics, absent = mdp.dynamics, np.flatnonzero(~exists)
     if len(absent):
         step = int(absent[0])
         state, episode = int(states[step]), int(np.searchsorted(offsets, step, side="right")) - 1
@@ -260,6 +370,3 @@ def checked_trajectories(
             f"{dynamics.state_name(state)}; expected one of: "
             f"{some([dynamics.action_name(action) for action in there])}"
         )
-    trajectories = Trajectories(states, pairs.astype(np.int64), offsets, terminated)
-    check_trajectories(mdp, trajectories, place, error)
-    return trajectories

@@ -36,7 +36,7 @@ COLUMNS = ("episode", "step", "state", "action", "terminated")
 FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
-def read_trajectories(path: str | Path, mdp: MDP) -> Trajectories:
+def read_trajectories(path: str | Path, mdp: MDP, *, skip: str | None = None) -> Trajectories:
     """Read a user's episodes from JSON lines (``.jsonl``, ``.ndjson``) or CSV (``.csv``), in UTF-8.
 
     States and actions are given by number or, where the MDP names them, by name; in CSV a name is
@@ -46,10 +46,12 @@ def read_trajectories(path: str | Path, mdp: MDP) -> Trajectories:
     ----------
     path : str or Path
     mdp : MDP in which the episodes were recorded
+    skip : str, ``"impossible"`` to leave out steps that the MDP cannot have taken, and what
+        follows them; by default they are refused, and counted
 
     Returns
     -------
-    Trajectories
+    Trajectories, whose `skipped` says what was left out
 
     Examples
     --------
@@ -64,7 +66,7 @@ def read_trajectories(path: str | Path, mdp: MDP) -> Trajectories:
     path = Path(path)
     reader = _read_csv if _is_csv(path) else _read_json_lines
     with path.open("rb") as file:
-        return reader(path, file, mdp)
+        return reader(path, file, mdp, skip)
 
 
 def write_trajectories(path: str | Path, trajectories: Trajectories, mdp: MDP) -> None:
@@ -193,9 +195,9 @@ def _without_repeats(items: list[tuple[str, object]]) -> dict[str, object]:
 class _Record:
     """The episodes of a file while it is read."""
 
-    def __init__(self, source: Path | str, mdp: MDP) -> None:
+    def __init__(self, source: Path | str, mdp: MDP, skip: str | None) -> None:
         dynamics = mdp.dynamics
-        self.source, self.mdp = source, mdp
+        self.source, self.mdp, self.skip = source, mdp, skip
         self.numbers = {
             "state": _Numbers("a state", dynamics.state_names, dynamics.n_states),
             "action": _Numbers("an action", dynamics.action_names, dynamics.n_actions),
@@ -218,12 +220,12 @@ class _Record:
         )
         ended = np.array(self.terminated, dtype=bool)
         return checked_trajectories(
-            self.mdp, states, actions, offsets, ended, place, FileFormatError
+            self.mdp, states, actions, offsets, ended, place, FileFormatError, self.skip
         )
 
 
-def _read_json_lines(path: Path, file: BinaryIO, mdp: MDP) -> Trajectories:
-    record = _Record(path, mdp)
+def _read_json_lines(path: Path, file: BinaryIO, mdp: MDP, skip: str | None) -> Trajectories:
+    record = _Record(path, mdp, skip)
     lines = array("q")
     for line, text in enumerate(_lines(path, file), start=1):
         if not text.strip():
@@ -264,10 +266,11 @@ def _read_json_lines(path: Path, file: BinaryIO, mdp: MDP) -> Trajectories:
     return record.trajectories(lambda episode, step: f"{path}, line {lines[episode]}, step {step}")
 
 
-def _read_csv(path: Path, file: BinaryIO, mdp: MDP) -> Trajectories:
+def _read_csv(path: Path, file: BinaryIO, mdp: MDP, skip: str | None) -> Trajectories:
     table = csv.reader(_lines(path, file), strict=True)
     try:
-        return trajectories_of_rows(((table.line_num, row) for row in table), str(path), mdp)
+        rows = ((table.line_num, row) for row in table)
+        return trajectories_of_rows(rows, str(path), mdp, skip=skip)
     except csv.Error as error:
         raise FileFormatError(
             f"{path}, line {table.line_num}: expected comma-separated values, got a bad row: "
@@ -276,7 +279,7 @@ def _read_csv(path: Path, file: BinaryIO, mdp: MDP) -> Trajectories:
 
 
 def trajectories_of_rows(
-    rows: Iterable[tuple[int, Sequence[str]]], source: str, mdp: MDP
+    rows: Iterable[tuple[int, Sequence[str]]], source: str, mdp: MDP, *, skip: str | None = None
 ) -> Trajectories:
     """Episodes from the rows of a table, a step a row, as those of a CSV file.
 
@@ -285,6 +288,7 @@ def trajectories_of_rows(
     rows : pairs of a line's number and its cells, the header first; a row without cells is skipped
     source : str, what messages call the table
     mdp : MDP in which the episodes were recorded
+    skip : as in `read_trajectories`
 
     Returns
     -------
@@ -299,7 +303,7 @@ def trajectories_of_rows(
     >>> trajectories_of_rows([header, row], "walks", ti.worlds.chain(5))
     Trajectories(1 episodes, 1 steps, 0 terminated)
     """
-    record = _Record(source, mdp)
+    record = _Record(source, mdp, skip)
     lines = _read_rows(record, iter(rows))
     return record.trajectories(
         lambda episode, step: f"{source}, line {lines[record.offsets[episode] + step]}"

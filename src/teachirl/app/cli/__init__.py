@@ -20,6 +20,7 @@ from ... import __version__
 from ...errors import TeachirlError
 from .certify import certify
 from .check import check
+from .export import export
 from .frontier import frontier
 from .init import init
 from .options import summary
@@ -40,7 +41,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-for command in (init, check, certify, teach, frontier, worlds, reproduce):
+for command in (init, check, certify, teach, frontier, export, worlds, reproduce):
     app.command(short_help=summary(command))(command)
 app.add_typer(runs, name="runs")
 

@@ -5,6 +5,7 @@ from .check import Check, Feature, Notice, Oddity, check
 from .comparison import SAME_GUARANTEE, Difference, Shortfall
 from .demonstration import WhatToShow
 from .frontier import Frontier, Point, Search, frontier
+from .policies import policies
 from .simulations import Outcome, Simulated
 from .teaching_plan import Alternative, Ending, Step, TeachingPlan, plan
 
@@ -32,4 +33,5 @@ __all__ = [
     "check",
     "frontier",
     "plan",
+    "policies",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...demonstrations.trajectories import Skipped
 from ...figures.digits import at_most, percent_at_least
 from ...guarantees.bounds import WorstCaseStatus
 from ..decisions import Assessment, Shortfall
@@ -57,6 +58,9 @@ def _of_rewards(problem: Problem) -> Iterator[str]:
 
 def _of_episodes(problem: Problem) -> Iterator[str]:
     shown = problem.task.demonstration
+    for episodes in (problem.reward.expert, shown.trajectories):
+        if episodes is not None and episodes.skipped is not None:
+            yield _skipped(episodes.skipped, len(episodes))
     if shown.error > 0.0:
         count = "" if shown.trajectories is None else f"{len(shown.trajectories)} "
         allowed = "guarantees are for learners who match the episodes as `mismatch` says."
@@ -71,6 +75,14 @@ def _of_episodes(problem: Problem) -> Iterator[str]:
             f"Guarantees are for learners who match what they are shown up to {problem.mismatch:g} "
             "in their features."
         )
+
+
+def _skipped(left_out: Skipped, kept: int) -> str:
+    return (
+        f"Of {kept + left_out.lost} recorded episodes, {left_out.episodes} have impossible steps, "
+        f"{left_out.impossible} in all. They count as cut off before the first: {left_out.steps} "
+        f"steps are left out, and {left_out.lost} episodes as a whole."
+    )
 
 
 def _of_the_worst_case(assessment: Assessment) -> Iterator[str]:

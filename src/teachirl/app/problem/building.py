@@ -166,7 +166,7 @@ def _shown(
             return Show.POLICY, read_policy(folder, table.policy, mdp)
     if table.trajectories is not None:
         with (place / "trajectories").locating():
-            episodes = read_episodes(folder, table.trajectories, mdp)
+            episodes = read_episodes(folder, table.trajectories, mdp, table.skip)
             return Show.RECORDED, Demonstration.from_trajectories(mdp, episodes, table.confidence)
     return Show(table.show or Show.OPTIMAL), None
 

@@ -21,18 +21,18 @@ from .tables import parquet_rows, read_table
 from .worlds import SUM_TOLERANCE
 
 
-def read_episodes(folder: Folder, name: str, mdp: MDP) -> Trajectories:
+def read_episodes(folder: Folder, name: str, mdp: MDP, skip: str | None = None) -> Trajectories:
     """Episodes from JSON lines, CSV or Parquet, whose columns are those of the CSV, or from the
-    folder of a Minari dataset."""
+    folder of a Minari dataset; `skip` is as in `read_trajectories`."""
     if os.path.isdir(folder.path / name):
-        return read_minari(folder, name, mdp)
+        return read_minari(folder, name, mdp, skip)
     path = folder.file(name)
     if Path(name).suffix.lower() != ".parquet":
         with called_by_name(path, name):
-            return read_trajectories(path, mdp)
+            return read_trajectories(path, mdp, skip=skip)
     # Lines are counted as in a CSV file, from the header.
     rows = ((row + 1, [_as_csv(cell) for cell in cells]) for row, cells in parquet_rows(path, name))
-    return trajectories_of_rows(rows, f"{name}, as CSV", mdp)
+    return trajectories_of_rows(rows, f"{name}, as CSV", mdp, skip=skip)
 
 
 def _as_csv(cell: Any) -> str:

@@ -30,7 +30,7 @@ INTEGERS = COLUMNS[:2]
 Episodes: TypeAlias = Generator[list[NDArray[Any]], None, None]
 
 
-def read_minari(folder: Folder, name: str, mdp: MDP) -> Trajectories:
+def read_minari(folder: Folder, name: str, mdp: MDP, skip: str | None = None) -> Trajectories:
     """The episodes of the dataset in folder `name`, whose observations and actions are numbers of
     states and actions of the MDP."""
     metadata = _json(folder, f"{name}/data/metadata.json")
@@ -61,6 +61,7 @@ def read_minari(folder: Folder, name: str, mdp: MDP) -> Trajectories:
         np.array(ended, dtype=bool),
         lambda episode, step: f"{name}, episode {episode}, step {step}",
         FileFormatError,
+        skip,
     )
 
 

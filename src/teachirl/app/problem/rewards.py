@@ -54,7 +54,7 @@ def build_reward(
         return RewardSource("weights", frozen(weights))
     if reward.trajectories is not None:
         with (place / "trajectories").locating():
-            episodes = read_episodes(folder, reward.trajectories, world.mdp)
+            episodes = read_episodes(folder, reward.trajectories, world.mdp, reward.skip)
         return RewardSource("trajectories", None, expert=episodes)
     assert reward.rewards is not None
     with (place / "rewards").locating():

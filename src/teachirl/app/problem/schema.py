@@ -45,10 +45,17 @@ class GymnasiumWorld(Strict):
     discount: Discount = Field(description="between 0 and 1")
 
 
+MAP = (
+    "where states lie, so that the report can draw them: columns state, x and y, whole numbers to "
+    "the right and downwards, and perhaps text, what to write there"
+)
+
+
 class SavedWorld(Strict):
     """An MDP that `MDP.save` wrote."""
 
     file: Text = Field(description="the .npz file")
+    map: Text | None = Field(default=None, description=MAP)
 
 
 class TableWorld(Strict):
@@ -60,7 +67,8 @@ class TableWorld(Strict):
     )
     features: Text = Field(
         description="columns state and one a feature, a row a state; or state, action and one a "
-        "feature, a row for each action of each state"
+        "feature, a row for each action of each state; of the first kind, x and y are no features "
+        "but say where a state lies, unless `map` does"
     )
     start: Text | None = Field(
         default=None,
@@ -72,6 +80,7 @@ class TableWorld(Strict):
         "are divided by it",
     )
     discount: Discount = Field(description="between 0 and 1")
+    map: Text | None = Field(default=None, description=MAP)
 
 
 KINDS: dict[str, type[Strict]] = {
@@ -115,6 +124,11 @@ class Reward(Strict):
         default=None,
         description="columns state, reward, or state, action, reward; projected on the features",
     )
+    skip: Literal["impossible"] | None = Field(
+        default=None,
+        description='of trajectories: "impossible" to leave out steps that the world cannot have '
+        "taken, and what follows them in their episode; by default they are refused",
+    )
     max_residual: float = Field(
         default=1e-9,
         ge=0.0,
@@ -128,6 +142,8 @@ class Reward(Strict):
         exactly_one(self, "weights", "trajectories", "rewards")
         if self.rewards is None and "max_residual" in self.model_fields_set:
             raise ValueError("max_residual is for rewards only")
+        if self.trajectories is None and self.skip is not None:
+            raise ValueError("skip is for trajectories only")
         return self
 
 
@@ -205,6 +221,11 @@ class Demonstration(Strict):
         default=None,
         description="recorded episodes (.jsonl, .csv, .parquet, or the folder of a Minari dataset)",
     )
+    skip: Literal["impossible"] | None = Field(
+        default=None,
+        description='of trajectories: "impossible" to leave out steps that the world cannot have '
+        "taken, and what follows them in their episode; by default they are refused",
+    )
     confidence: float = Field(
         default=0.95,
         gt=0.0,
@@ -218,6 +239,8 @@ class Demonstration(Strict):
             exactly_one(self, "show", "policy", "trajectories")
         if self.trajectories is None and "confidence" in self.model_fields_set:
             raise ValueError("confidence is for trajectories only")
+        if self.trajectories is None and self.skip is not None:
+            raise ValueError("skip is for trajectories only")
         return self
 
 

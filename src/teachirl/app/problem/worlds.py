@@ -15,8 +15,9 @@ from ...mdp.model import MDP
 from ...worlds import World
 from ...worlds.built_in import BUILT_IN
 from ...worlds.gymnasium import gymnasium_world
-from ...worlds.map import map_from_names
+from ...worlds.map import Map, map_from_names
 from .files import MAX_NUMBERS, MAX_STATES, Folder
+from .maps import build_map, read_map, split_places
 from .mistakes import Mistakes
 from .named import NamedCall
 from .places import Place, called_by_name, meant, shown
@@ -55,11 +56,13 @@ def build_world(
         with (place / "file").locating():
             path = folder.file(world.file)
             with called_by_name(path, world.file):
-                mdp = MDP.load(path, max_bytes=8 * MAX_NUMBERS)
+                mdp, around = MDP.load(path, max_bytes=8 * MAX_NUMBERS), None
     else:
         assert isinstance(world, TableWorld)
-        mdp = _from_tables(world, place, folder, mistakes)
-    return World(mdp, map=map_from_names(mdp))
+        mdp, around = _from_tables(world, place, folder, mistakes)
+    if world.map is not None:
+        around = read_map(world.map, place / "map", folder, mdp)
+    return World(mdp, map=around or map_from_names(mdp))
 
 
 def _built_in(world: NamedCall, place: Place, seed: int) -> World:
@@ -76,7 +79,11 @@ def _built_in(world: NamedCall, place: Place, seed: int) -> World:
         return found.world(**given)
 
 
-def _from_tables(world: TableWorld, place: Place, folder: Folder, mistakes: Mistakes) -> MDP:
+def _from_tables(
+    world: TableWorld, place: Place, folder: Folder, mistakes: Mistakes
+) -> tuple[MDP, Map | None]:
+    """The MDP, and where the table of features says that its states lie."""
+
     def table(key: str, **columns: Any) -> Table | None:
         name = getattr(world, key)
 
@@ -94,7 +101,9 @@ def _from_tables(world: TableWorld, place: Place, folder: Folder, mistakes: Mist
         mistakes.refuse()
     with (place / "transitions").locating():
         moves = _Moves(transitions, world.normalize)
-    phi, start = None, np.full(moves.n_states, 1.0 / moves.n_states)
+    where, phi, start = None, None, np.full(moves.n_states, 1.0 / moves.n_states)
+    if features is not None and world.map is None:
+        features, where = split_places(features)
     if features is not None:
         with mistakes.collecting(), (place / "features").locating():
             phi = moves.features(features)
@@ -104,7 +113,9 @@ def _from_tables(world: TableWorld, place: Place, folder: Folder, mistakes: Mist
     if features is None or phi is None:
         mistakes.refuse()
     with place.locating():
-        return moves.mdp(phi, features.columns, start, world.discount)
+        mdp = moves.mdp(phi, features.columns, start, world.discount)
+    with (place / "features").locating():
+        return mdp, None if where is None else build_map(where, mdp)
 
 
 class _Moves:

@@ -1,0 +1,186 @@
+"""Worlds and logs of one's own: maps, exports, and steps that cannot have happened."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import teachirl as ti
+from problem_files import PROBLEMS, copied, message_of
+from teachirl.app import cli
+from teachirl.app.decisions import assess
+from teachirl.app.document import report
+from teachirl.app.document.elements import Figure, Section
+from teachirl.app.problem import read_problem
+
+
+@pytest.fixture
+def teachirl(monkeypatch, capsys):
+    """Call the command in this process: its exit code, and what it printed to stdout and stderr."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["teachirl", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return copied(tmp_path)
+
+
+def figures(element):
+    if isinstance(element, Figure):
+        return [element]
+    inner = element.elements if isinstance(element, Section) else ()
+    return [each for part in inner for each in figures(part)]
+
+
+class TestMaps:
+    PLACES = "state,x,y,text\nshore,3,7,start\nice,4,7,\nhut,4,8,home\n"
+
+    def test_a_table_of_its_own(self, folder):
+        (folder / "map.csv").write_text(self.PLACES)
+        path = folder / "lake.toml"
+        path.write_text(path.read_text().replace("discount", 'map = "map.csv"\ndiscount'))
+        problem = read_problem(path)
+        around = problem.world.map
+        assert around is not None and around.shape == (2, 2)
+        assert around.cells.tolist() == [0, 1, 3, -1]  # the end lies nowhere
+        assert around.texts == ("start", "", "", "home")
+        assert [around.name(cell) for cell in (0, 3)] == ["x 3, y 7", "x 4, y 8"]
+        drawn = [
+            each for part in report(problem, assess(problem)).sections for each in figures(part)
+        ]
+        assert any("visits" in figure.title for figure in drawn)
+
+    def test_columns_of_the_features(self, folder):
+        table = folder / "features.csv"
+        header, *rows = table.read_text().split()
+        where = {"shore": "3,7", "ice": "4,7", "hut": "4,8"}
+        places = [where[row.split(",")[0]] for row in rows]
+        table.write_text(
+            "\n".join([f"{header},x,y", *map(",".join, zip(rows, places, strict=True))])
+        )
+        problem = read_problem(folder / "lake.toml")
+        assert problem.mdp.feature_names == ("cold", "wet", "home", "step")
+        assert problem.world.map is not None
+        assert problem.world.map.cells.tolist() == [0, 1, 3, -1]
+        table.write_text(table.read_text().replace("3,7", "3.5,7"))
+        said = message_of(folder / "lake.toml")
+        assert (
+            "world.features: features.csv, line 3: expected whole numbers in columns x and" in said
+        )
+
+    @pytest.mark.parametrize(
+        ("old", "new", "message"),
+        [
+            ("hut,4", "moon,4", "world.map: map.csv, line 4: there is no state 'moon'"),
+            ("hut,4", "ice,4", "world.map: map.csv, line 4: expected each state once"),
+            ("4,8", "4e6,8", "expected a map of at most 100000 cells, got 2 × 3999998"),
+            ("4,8", "1e300,8", "expected whole numbers in columns x and y"),
+            ("x,y", "x,z", "world.map: map.csv: expected a column 'y'"),
+        ],
+    )
+    def test_mistakes(self, folder, old, new, message):
+        (folder / "map.csv").write_text(self.PLACES.replace(old, new))
+        path = folder / "lake.toml"
+        path.write_text(path.read_text().replace("discount", 'map = "map.csv"\ndiscount'))
+        assert message in message_of(path)
+
+
+class TestExport:
+    def test_is_read_back(self, teachirl, folder):
+        options = ["--episodes", 5, "--steps", 30]
+        code, out, err = teachirl("export", folder / "grid.toml", "--out", folder, *options)
+        assert (code, err) == (0, "")
+        assert len(out.splitlines()) == 6
+        problem = read_problem(folder / "grid.toml")
+        expected = ti.certify(
+            problem.mdp, problem.worldview, problem.weights, problem.task.demonstration
+        )
+        for name, value in (("optimal", problem.task.best.value), ("worst", expected.worst.upper)):
+            path = folder / f"again_{name}.toml"
+            policy = f'\n[demonstration]\npolicy = "{name}.csv"\n'
+            path.write_text((folder / "grid.toml").read_text() + policy)
+            shown = read_problem(path).task.demonstration
+            assert problem.weights @ shown.expectations == pytest.approx(value, abs=1e-6)
+        path.write_text(
+            path.read_text().replace("policy", "trajectories").replace(".csv", "_episodes.csv")
+        )
+        episodes = read_problem(path).task.demonstration.trajectories
+        assert episodes is not None and (len(episodes), episodes.n_steps) == (5, 150)
+
+    def test_what_was_recorded_is_there_already(self, teachirl, folder):
+        out = teachirl("export", folder / "recorded.toml", "--out", folder / "new")[1]
+        assert out.splitlines()[0].endswith("optimal.csv")
+        assert "shown" not in out
+
+
+LOG = """\
+{"states": ["shore", "ice", "hut"], "actions": ["walk", "walk", "wait"], "terminated": true}
+{"states": ["shore", "hut", "hut", "ice"], "actions": ["walk", "wait", "walk", "walk"], \
+"terminated": true}
+{"states": ["hut"], "actions": ["wait"], "terminated": true}
+{"states": ["shore", "shore"], "actions": ["walk", "wait"], "terminated": true}
+"""
+
+
+class TestImpossibleSteps:
+    def test_are_told_with_counts(self, folder):
+        (folder / "log.jsonl").write_text(LOG)
+        mdp = read_problem(folder / "lake.toml").mdp
+        with pytest.raises(ti.FileFormatError) as caught:
+            ti.read_trajectories(folder / "log.jsonl", mdp)
+        message = str(caught.value)
+        assert "line 2, step 2: action walk does not exist in state hut" in message
+        # To the hut past the ice, in the hut for longer than one can be, and a start that is none.
+        counted = "(3 of 10 steps, in 2 of 4 episodes, are impossible; skip"
+        assert counted in message
+
+    def test_can_be_left_out(self, folder):
+        (folder / "log.jsonl").write_text(LOG)
+        mdp = read_problem(folder / "lake.toml").mdp
+        left = ti.read_trajectories(folder / "log.jsonl", mdp, skip="impossible")
+        assert left.lengths.tolist() == [3, 1, 2]
+        # An episode whose last step cannot end it was cut off, as one is before a gap.
+        assert left.terminated.tolist() == [True, False, False]
+        skipped = left.skipped
+        assert skipped is not None
+        assert (skipped.impossible, skipped.episodes, skipped.steps, skipped.lost) == (3, 2, 4, 1)
+        same = ti.sample_trajectories(
+            mdp, ti.Policy.uniform(mdp), episodes=3, horizon=5, rng=np.random.default_rng(0)
+        )
+        ti.write_trajectories(folder / "same.csv", same, mdp)
+        read = ti.read_trajectories(folder / "same.csv", mdp, skip="impossible")
+        assert read.skipped is None and read.pairs.tolist() == same.pairs.tolist()
+
+    def test_in_a_problem_file(self, teachirl, folder):
+        (folder / "log.jsonl").write_text(LOG)
+        path = folder / "logged.toml"
+        text = (folder / "lake.toml").read_text()
+        path.write_text(text.replace('policy = "policy.csv"', 'trajectories = "log.jsonl"'))
+        assert 'skip = "impossible" leaves them and what follows them out' in message_of(path)
+        code, out, _ = teachirl("check", path, "--set", "demonstration.skip=impossible")
+        assert code == 0
+        said = "- Of 4 recorded episodes, 2 have impossible steps, 3 in all."
+        assert said in out
+        out = teachirl("certify", path, "--set", "demonstration.skip=impossible", "--json")[1]
+        assert json.loads(out)["assessment"]["notes"][0].startswith(said[2:])
+        path.write_text(text.replace('policy = "policy.csv"', 'skip = "impossible"'))
+        assert "skip is for trajectories only" in message_of(path)
+
+    def test_nothing_is_left(self, folder):
+        (folder / "log.jsonl").write_text(LOG.splitlines()[2])
+        mdp = read_problem(folder / "lake.toml").mdp
+        with pytest.raises(ti.FileFormatError, match="expected an episode that can have happened"):
+            ti.read_trajectories(folder / "log.jsonl", mdp, skip="impossible")
+
+
+def test_problems_are_as_they_were():
+    assert read_problem(PROBLEMS / "lake.toml").world.map is None
