@@ -8,13 +8,13 @@ import teachirl as ti
 from teachirl.app.decisions import (
     Alternative,
     Assessment,
+    Cut,
     Difference,
     Ending,
     Frontier,
     Guarantee,
     Outcome,
     Point,
-    Search,
     Simulated,
     Step,
     TeachingPlan,
@@ -143,17 +143,20 @@ def plan_of(problem, *, wanted=0.8996):
 def frontier_of(problem, *, wanted=0.9):
     names = problem.task.names
     points = (
-        Point(0.0, 0.1, 1.0, ()),
-        Point(1.0, 0.45, 0.8, names[:1]),
-        Point(3.0, 0.93339, 0.3, names[:2]),
+        Point(0.0, 0.1, 0.1, 1.0, ()),
+        Point(1.0, 0.45, 0.5, 0.8, names[:1]),
+        Point(3.0, 0.93339, 1.0, 0.3, names[:2]),
     )
     return Frontier(
         points=points,
-        search=Search.GREEDY,
+        worth=1e-3,
+        cut=Cut.OUT_OF_TIME,
         sets=7,
         free=9,
-        plans=3,
+        left_out=0,
+        solves=21,
         seconds=60.0,
         wanted=wanted,
         enough=None if wanted is None else points[2],
+        enough_at_least=None if wanted is None else 2.0,
     )

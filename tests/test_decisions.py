@@ -4,8 +4,7 @@ import math
 import re
 from dataclasses import replace
 from importlib import import_module
-from itertools import chain, combinations
-from types import SimpleNamespace
+from itertools import chain, combinations, pairwise
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ import pytest
 import teachirl as ti
 from problem_files import PROBLEMS
 from results import written
-from teachirl.app.decisions import Outcome, Search, assess, frontier, plan, simulations
+from teachirl.app.decisions import Cut, Outcome, assess, frontier, plan, simulations
 from teachirl.app.decisions.comparison import differences
 from teachirl.app.document import answer
 from teachirl.app.problem import Show, read_problem
@@ -22,7 +21,7 @@ from teachirl.figures.digits import at_most, percent_at_least
 from teachirl.guarantees.worst_case import worst_case
 from teachirl.learners import LearnStatus, Projection
 
-CURVES = import_module("teachirl.app.decisions.frontier")  # the package calls its function so
+SETS = import_module("teachirl.app.decisions.set_search")
 CHAIN = """
 [world]
 name = "chain"
@@ -56,14 +55,37 @@ sees = ["cell 5"]
 PRICES = {"cell 0": 2.0, "cell 3": 1.0, "cell 9": 0.5, "cell 15": 3.0, "cell 10": 0.25}
 GRID += "".join(f'[[teach.feature]]\nname = "{n}"\ncost = {c}\n' for n, c in PRICES.items())
 
+# Where the sum of two cells is all that is seen, one stands for the other; the second alone says
+# nothing of the first.
+PAIR = """
+[world]
+name = "gridworld"
+size = 4
+block = 1
+start = [{}]
+[reward.weights]
+"cell 0" = 1.0
+[learner]
+sees = []
+[[teach.feature]]
+name = "either"
+weights = {{ "cell 0" = 1.0, "cell 15" = 1.0 }}
+[[teach.feature]]
+name = "cell 15"
+[[teach.feature]]
+name = "cell 5"
+""".format(", ".join("1.0" if cell == 3 else "0.0" for cell in range(16)))
+
 
 @pytest.fixture
 def problem(tmp_path):
     """The problem of a text."""
 
-    def read(text, **changed):
+    def read(text, until=None, **changed):
         path = tmp_path / "problem.toml"
         path.write_text(text)
+        if until is not None:
+            changed["asked"] = ti.Goals(guarantee=until)
         return replace(read_problem(path), **changed)
 
     return read
@@ -79,6 +101,19 @@ def guaranteed(problem, taught, mismatch=0.0):
     view = task.worldview.extend(task.teachable[list(taught)])
     found = worst_case(problem.mdp, view, problem.weights, task.demonstration, mismatch)
     return task.relative_at_least(found.lower)
+
+
+def brute_force(problem):
+    """Cost and guarantee of every set of features, by a worst case each."""
+    n, mismatch = len(problem.task.names), problem.mismatch or 0.0
+    sets = chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
+    return {
+        frozenset(each): (
+            problem.task.costs[list(each)].sum(),
+            guaranteed(problem, each, mismatch),
+        )
+        for each in sets
+    }
 
 
 def assessed(problem):
@@ -479,76 +514,95 @@ class TestPlan:
 
 
 class TestFrontier:
-    def test_is_the_best_of_all_sets(self, problem):
-        asked = problem(GRID, until=0.5)
-        found = frontier(asked)
+    @pytest.mark.parametrize("mismatch", [None, 0.05])
+    @pytest.mark.parametrize("worth", [1e-6, 1e-3])
+    def test_is_the_best_of_all_sets(self, problem, mismatch, worth):
+        asked = replace(problem(GRID, until=0.5), mismatch=mismatch)
+        found = frontier(asked, worth=worth)
         assert found.exact and found.sets <= 32
-        every = [
-            (asked.task.costs[list(each)].sum(), guaranteed(asked, each))
-            for size in range(6)
-            for each in combinations(range(5), size)
-        ]
+        every = brute_force(asked)
         assert found.points[0].cost == 0.0 and found.points[0].features == ()
-        for cost, value in every:
+        for cost, value in every.values():
             reached = max(point.guaranteed for point in found.points if point.cost <= cost)
-            assert value <= reached + 2e-6
-        for point in found.points:
-            members = [asked.task.names.index(name) for name in point.features]
-            assert point.guaranteed == pytest.approx(guaranteed(asked, members), abs=1e-9)
+            assert value <= reached + worth + 1e-6
+        for point, after in pairwise((*found.points, None)):
+            members = frozenset(asked.task.names.index(name) for name in point.features)
+            # The best that can be had for its cost, and worth a point.
+            best = max(value for cost, value in every.values() if cost <= point.cost)
+            assert every[members] == (point.cost, pytest.approx(point.guaranteed, abs=1e-6))
+            assert point.guaranteed == pytest.approx(best, abs=2e-6)
+            assert point.guaranteed <= point.at_most <= best + worth + 1e-6
             assert point.cost == sum(PRICES[name] for name in point.features)
-        cheapest = min(cost for cost, value in every if value >= 0.5)
-        assert found.enough.cost == cheapest
+            if after is not None and after is not found.enough:
+                assert after.guaranteed > point.guaranteed + 0.9 * worth
+        cheapest = min(cost for cost, value in every.values() if value >= 0.5)
+        assert found.enough.cost == found.enough_at_least == cheapest
 
     def test_rises(self, problem, monkeypatch):
         asked = problem(GRID)
         exact = frontier(asked)
-        monkeypatch.setattr(CURVES, "ALL", 0)
-        greedy = frontier(asked)
-        assert not greedy.exact and greedy.search is Search.GREEDY
-        assert traced(asked)["method"].startswith("Greedy")
-        for curve in (exact, greedy):
+        monkeypatch.setattr(SETS, "MOST", 3)
+        some = frontier(asked)
+        assert (some.exact, some.cut, some.free, some.left_out) == (False, None, 3, 2)
+        assert traced(asked)["method"].startswith("Of 5 features, all sets of the 3 that a greedy")
+        for curve in (exact, some):
             costs = [point.cost for point in curve.points]
             values = [point.guaranteed for point in curve.points]
             assert costs == sorted(set(costs)) and values == sorted(set(values))
-        for point in greedy.points:
+        for point in some.points:
             reached = max(p.guaranteed for p in exact.points if p.cost <= point.cost + 1e-9)
             assert point.guaranteed <= reached + 2e-6
-        assert greedy.points[-1].guaranteed >= exact.points[-1].guaranteed - 1e-3
+        assert some.points[-1].guaranteed >= exact.points[-1].guaranteed - 1e-3
 
-    def test_one_feature_less_is_tried_of_each_set(self, problem, monkeypatch):
-        monkeypatch.setattr(CURVES, "ALL", 0)
-        asked = problem(GRID)
-        found = frontier(asked)
-        for point in found.points:
-            for left_out in point.features:
-                rest = [asked.task.names.index(n) for n in point.features if n != left_out]
-                cost, value = asked.task.costs[rest].sum(), guaranteed(asked, rest)
-                reached = max(p.guaranteed for p in found.points if p.cost <= cost + 1e-9)
-                assert value <= reached + 2e-6
-
-    @pytest.mark.parametrize("most", [8, 0])
-    @pytest.mark.parametrize("allowed", [0, 1, 3])
-    def test_what_was_found_until_the_time_is_up_holds(self, problem, monkeypatch, most, allowed):
-        monkeypatch.setattr(CURVES, "ALL", most)
-        asked, looks = problem(GRID, until=0.99), iter(range(1000))
+    @pytest.mark.parametrize(
+        ("cut", "allowed"),
+        [*((Cut.OUT_OF_TIME, n) for n in (0, 4, 40, 120)), (Cut.INTERRUPTED, 120)],
+    )
+    def test_what_was_found_until_it_is_cut_short_holds(self, problem, monkeypatch, cut, allowed):
+        asked, looks = problem(GRID, until=0.99), iter(range(100_000))
+        every = brute_force(asked)
 
         def ticks():
-            """A second passes each time one looks at the clock, after the first few times."""
-            return float(max(next(looks) - allowed, 0))
+            """After the first few times that one looks at the clock, the time is up."""
+            now = next(looks)
+            if cut is Cut.INTERRUPTED and now == allowed:
+                raise KeyboardInterrupt
+            return float(cut is Cut.OUT_OF_TIME and now > allowed)
 
-        monkeypatch.setattr(CURVES, "clock", SimpleNamespace(seconds=ticks))
+        monkeypatch.setattr(SETS.clock, "seconds", ticks)
         found = frontier(asked, seconds=1.0)
-        assert not found.exact and found.search is Search.OUT_OF_TIME
-        method = contents(answer(asked, found))["method"]
-        assert method.startswith("Stopped after 1 seconds, having tried ")
+        assert not found.exact and found.cut is cut
+        said = contents(answer(asked, found))
+        assert said["cut_short"].startswith("Cut short")
         assert found.points[0].features == ()
         for point in found.points:
-            members = [asked.task.names.index(name) for name in point.features]
-            assert point.guaranteed == pytest.approx(guaranteed(asked, members), abs=1e-9)
+            members = frozenset(asked.task.names.index(name) for name in point.features)
+            assert point.guaranteed <= every[members][1] + 1e-6
+            best = max(value for cost, value in every.values() if cost <= point.cost)
+            assert best <= point.at_most + 1e-6
+        cheapest = min(cost for cost, value in every.values() if value >= 0.99)
+        assert found.enough_at_least <= cheapest
+        assert found.enough is None or found.enough.cost >= cheapest
 
-    @pytest.mark.parametrize("most", [8, 0])
-    def test_without_any_time_there_is_what_must_be_taught(self, problem, monkeypatch, most):
-        monkeypatch.setattr(CURVES, "ALL", most)
+    def test_a_greedy_plan_comes_first(self, problem):
+        """Cut short after it, the curve is no worse than the plan of `teach`."""
+        asked = problem(GRID, until=0.99)
+        search = SETS.SetSearch(asked, SETS.Patience())
+        search.tighten(0)
+        search.follow()
+        last = plan(asked).steps[-1]
+        within = [each for each in search.envelope() if search.cost[each] <= last.cost]
+        assert max(map(search.guaranteed, within)) >= last.guaranteed - 1e-3
+
+    def test_two_are_taught_at_once_where_no_one_helps(self, problem):
+        asked = problem(PAIR)
+        found = frontier(asked)
+        assert [point.features for point in found.points] == [(), ("either", "cell 15")]
+        search = SETS.SetSearch(asked, SETS.Patience())
+        search.tighten(0)
+        assert [search.names(each) for each in search.follow()] == [(), ("either", "cell 15")]
+
+    def test_without_any_time_there_is_what_must_be_taught(self, problem):
         text = GRID.replace(
             "[[teach.feature]]", '[teach]\nrequired = ["cell 10"]\n[[teach.feature]]', 1
         )
@@ -556,16 +610,16 @@ class TestFrontier:
         assert [point.features for point in found.points] == [("cell 10",)]
         assert found.sets == 1 and not found.exact
 
-    @pytest.mark.parametrize("most", [8, 0])
+    @pytest.mark.parametrize("most", [20, 2])
     def test_what_must_and_must_not_be_taught(self, problem, monkeypatch, most):
-        monkeypatch.setattr(CURVES, "ALL", most)
+        monkeypatch.setattr(SETS, "MOST", most)
         text = GRID.replace(
             "[[teach.feature]]",
             '[teach]\nrequired = ["cell 10"]\nforbidden = ["cell 15"]\n[[teach.feature]]',
             1,
         )
         found = frontier(problem(text))
-        assert found.exact == (most == 8)
+        assert found.exact == (most == 20)
         assert found.points[0].features == ("cell 10",) and found.points[0].cost == 0.25
         assert all(point.features[0] == "cell 10" for point in found.points)
         assert all("cell 15" not in point.features for point in found.points)

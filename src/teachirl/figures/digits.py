@@ -94,6 +94,15 @@ def percent_at_least(value: float) -> str:
     return NOTHING if math.isnan(value) else f"{_tenths(math.floor(1000 * value + SLACK))} %"
 
 
+def percent_at_most(value: float) -> str:
+    """The same, never less than the value.
+
+    >>> percent_at_most(0.8991), percent_at_most(0.9), percent_at_most(1.0)
+    ('90 %', '90 %', '100 %')
+    """
+    return NOTHING if math.isnan(value) else f"{_tenths(math.ceil(1000 * value - SLACK))} %"
+
+
 def _tenths(count: int) -> str:
     whole, rest = divmod(abs(count), 10)
     return f"{'−' if count < 0 else ''}{whole}{f'.{rest}' if rest else ''}"
@@ -118,6 +127,7 @@ __all__ = [
     "number",
     "percent",
     "percent_at_least",
+    "percent_at_most",
     "risk",
     "small",
 ]

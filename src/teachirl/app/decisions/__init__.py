@@ -4,8 +4,9 @@ from .assessment import Assessment, Guarantee, assess
 from .check import Check, Feature, Notice, Oddity, check
 from .comparison import SAME_GUARANTEE, Difference, Shortfall
 from .demonstration import WhatToShow
-from .frontier import Frontier, Point, Search, frontier
+from .frontier import Frontier, Point, frontier
 from .policies import policies
+from .set_search import Cut
 from .simulations import Outcome, Simulated
 from .teaching_plan import Alternative, Ending, Step, TeachingPlan, plan
 
@@ -14,6 +15,7 @@ __all__ = [
     "Alternative",
     "Assessment",
     "Check",
+    "Cut",
     "Difference",
     "Ending",
     "Feature",
@@ -23,7 +25,6 @@ __all__ = [
     "Oddity",
     "Outcome",
     "Point",
-    "Search",
     "Shortfall",
     "Simulated",
     "Step",

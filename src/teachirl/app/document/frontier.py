@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...figures.digits import NOTHING, asked, money, percent_at_least, risk
-from ..decisions import Frontier, Point, Search
+from ...figures.digits import NOTHING, asked, money, percent_at_least, percent_at_most, risk
+from ..decisions import Cut, Frontier, Point
 from ..problem import Problem
 from .charts import frontier_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
@@ -12,21 +12,32 @@ from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
 def frontier_headline(problem: Problem, found: Frontier) -> Headline:
     """The numbers and the sentences that matter most."""
     most, enough = found.points[-1], found.enough
+    short = Sentence(_cut_short(found), "cut_short")
     if found.wanted is None:
+        bought = "most that can be bought" if found.exact else "most that was found"
         return (
-            Fact("most that can be bought", most.guaranteed, percent_at_least),
+            Fact(bought, most.guaranteed, percent_at_least),
             Fact("for a cost of", most.cost, money),
-        ), ()
+        ), (short,)
     wanted = asked(found.wanted)
     cost = None if enough is None else enough.cost
+    # A cheaper set may be there that was not looked at.
+    cheapest = enough is not None and found.enough_at_least == enough.cost
     said = f"No set of features that was tried guarantees {wanted}."
-    if enough is not None:
+    if enough is None and found.exact:
+        said = f"No set of features guarantees {wanted}."
+    elif enough is not None and cheapest and not found.left_out:
+        said = (
+            f"The cheapest set that guarantees {wanted} costs {money(enough.cost)}: {_set(enough)}."
+        )
+    elif enough is not None:
         said = (
             f"The cheapest set found that guarantees {wanted} costs {money(enough.cost)}: "
             f"{_set(enough)}."
         )
-    label = f"cheapest for {wanted}"
-    return (Fact(label, cost, lambda x: NOTHING if x is None else money(x)),), (Sentence(said),)
+    label, at_most = f"cheapest for {wanted}", "" if cheapest else "at most "
+    show = Fact(label, cost, lambda x: NOTHING if x is None else f"{at_most}{money(x)}")
+    return (show,), (Sentence(said), short)
 
 
 def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
@@ -36,6 +47,7 @@ def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
         (
             Column("cost", "cost", money),
             Column("guaranteed", "guaranteed", percent_at_least),
+            Column("at_most", None if found.exact else "at most", percent_at_most),
             Column("risk", "risk", risk),
             Column("features", None),
             Column("", "teach", value=_set),
@@ -51,6 +63,7 @@ def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
             Sentence(_method(found), "method"),
             Data("exact", lambda: found.exact),
             Data("sets", lambda: found.sets),
+            Data("enough_at_least", lambda: found.enough_at_least),
             Data("wanted", lambda: found.wanted),
             Data("enough", lambda: found.enough),
         ),
@@ -58,22 +71,36 @@ def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
 
 
 def _method(found: Frontier) -> str:
-    """How the sets were found."""
-    return {
-        Search.ALL: (
-            f"Exact: shown the same, no set of features guarantees more for its cost. There are "
-            f"{2**found.free}; to know it of all, {found.sets} were tried."
-        ),
-        Search.GREEDY: (
-            f"Greedy: all sets that {found.plans} greedy plans lead through were tried, and those "
-            f"with a feature less, {found.sets} in all. Others may guarantee more for their cost."
-        ),
-        Search.OUT_OF_TIME: (
-            f"Stopped after {found.seconds:g} seconds, having tried {found.sets} of the sets of "
-            "features: what is shown is proved, but others may guarantee more for their cost. "
-            "`--seconds` gives it more time."
-        ),
-    }[found.search]
+    """What was searched, and what is known of the rest."""
+    add = asked(found.worth)
+    if found.exact:
+        return (
+            f"Exact: shown the same, no set of features guarantees {add} more for its cost. There "
+            f"are {2**found.free}; to know it of all, {found.sets} were tried."
+        )
+    if found.cut is None:
+        return (
+            f"Of {found.free + found.left_out} features, all sets of the {found.free} that a "
+            f"greedy plan takes first were searched: of these, none guarantees {add} more for its "
+            f"cost. Sets with others may."
+        )
+    said = (
+        f"{found.sets} of {2 ** (found.free + found.left_out)} sets of features were tried. What "
+        "is guaranteed is proved. Another set may guarantee more for its cost, but none more than "
+        "it says under at most."
+    )
+    return f"{said} Nothing is known of sets with other features." if found.left_out else said
+
+
+def _cut_short(found: Frontier) -> str:
+    """What ended the search early, and what to do about it."""
+    if found.cut is Cut.OUT_OF_TIME:
+        return f"Cut short after {found.seconds:g} seconds: --seconds gives it more time."
+    return "Cut short by Ctrl-C: what was proved by then is shown." if found.cut else ""
+
+
+def _priced(point: Point) -> str:
+    return f"{money(point.cost)}: {_set(point)}"
 
 
 def _set(point: Point) -> str:

@@ -45,10 +45,10 @@ class Master:
         self._free = np.zeros(size + 1, np.int64)
         self._q, self._R = np.zeros((size + 1, size)), np.zeros((size + 1, size + 1))
 
-    def add(self, columns: Floats, cost: Floats, owner: Ints, source: int) -> None:
+    def add(self, columns: Floats, cost: Floats, owner: Ints, source: int | Ints) -> None:
         """Add columns [m, n] with costs [m] to blocks [m]; a block's first column is its λ.
 
-        `source` says where they come from, for `shares`.
+        `source` says where they come from, all or each [m], for `shares`.
         """
         if self.count + len(cost) > self.limit:
             self._trim()

@@ -1,0 +1,309 @@
+"""Which set of features is worth its cost: a search over all of them, that may end at any time.
+
+What is known of the sets are bounds on what each guarantees (`teachers/set_bounds.py`). A search
+tightens those that still matter, and ends once none does, when its time is up, or on Ctrl-C: what
+is proved by then is kept.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Floats, Ints
+from ...mdp import clock
+from ...precision import ROUNDED, first_largest
+from ...study.progress import Part
+from ...teachers import GapGreedy
+from ...teachers.set_bounds import MOST, set_bounds
+from ...teaching.goals import GoalKind
+from ...teaching.rounds import Rounds
+from ..problem import Problem
+from .comparison import SAME_GUARANTEE
+
+# Unless more was asked for, what adds less than this to what is guaranteed is not worth its cost.
+WORTH = 1e-3
+
+
+class Cut(enum.Enum):
+    """What ended a search before it was complete."""
+
+    OUT_OF_TIME = enum.auto()
+    INTERRUPTED = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Patience:
+    """How long to go on: for some seconds, and until Ctrl-C.
+
+    Parameters
+    ----------
+    seconds : from now on
+
+    Attributes
+    ----------
+    cut : Cut, what ended the work before it was done; None if nothing did
+    """
+
+    def __init__(self, seconds: float = math.inf) -> None:
+        self.seconds, self.until = seconds, clock.seconds() + seconds
+        self.cut: Cut | None = None
+
+    def left(self) -> float:
+        """Seconds, at least a thousandth."""
+        return max(self.until - clock.seconds(), 1e-3)
+
+    def over(self) -> bool:
+        """Whether to stop; asked only where there is more to do, which then is left."""
+        if self.cut is None and clock.seconds() >= self.until:
+            self.cut = Cut.OUT_OF_TIME
+        return self.cut is not None
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        """Ctrl-C ends what is done within the block, and the work; the rest goes on at once."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.cut = Cut.INTERRUPTED
+
+
+class SetSearch:
+    """Sets of the features that can be chosen, their costs, and bounds on what they guarantee.
+
+    Sets are numbers, as in `SetBounds`; those with features that are required in any case have
+    these beside. Rewards are counted from what the demonstration earns.
+
+    Parameters
+    ----------
+    problem : Problem
+    patience : Patience
+    worth : relative performance below which a gain does not count
+
+    Attributes
+    ----------
+    free : tuple of int, the features to choose from
+    left_out : int, how many features there are besides: of very many, those that a greedy plan
+        takes first are chosen from
+    cost : array [2ⁿ], of each set, with what is required
+    order : array [2ⁿ], the sets by cost, size and number
+    goal : float, the reward that is asked for; None if there is none
+    """
+
+    def __init__(self, problem: Problem, patience: Patience, worth: float = WORTH) -> None:
+        self.problem, self.task, self.patience = problem, problem.task, patience
+        task = self.task
+        taken = (*task.required, *task.forbidden)
+        every = [i for i in range(len(task.names)) if i not in taken]
+        self.free = tuple(every if len(every) <= MOST else _first_taken(problem, every, patience))
+        self.left_out = len(every) - len(self.free)
+        self.bounds = set_bounds(task, problem.matching, self.free)
+        numbers = self.bounds.numbers
+        price, size = np.full(len(numbers), task.costs[list(task.required)].sum()), 0 * numbers
+        for j, feature in enumerate(self.free):
+            inside = numbers >> j & 1
+            price, size = price + inside * task.costs[feature], size + inside
+        self.size: Ints = size + len(task.required)
+        self.cost = _twelve_digits(price)
+        self.order: Ints = np.lexsort((numbers, size, self.cost))
+        # Where all policies earn the same, any scale will do.
+        self.scale = max(task.best.value - task.zero, 0.0) or 1.0
+        self.worth, self.same = worth * self.scale, SAME_GUARANTEE * self.scale
+        self.goal = _goal(problem, self.bounds.earned)
+
+    @property
+    def tried(self) -> int:
+        """How many sets were looked at by themselves."""
+        return len(self.bounds.tried)
+
+    def reaches(self, reward: float) -> bool:
+        """Whether a reward is all that is asked for."""
+        return self.goal is not None and reward >= self.goal - ROUNDED * self.scale
+
+    def hopeful(self) -> NDArray[np.bool_]:
+        """bool array [2ⁿ], which sets, by cost, may guarantee all that is asked for."""
+        hopes = self.bounds.hopes[self.order]
+        if self.goal is None:
+            return np.zeros(len(hopes), dtype=bool)
+        return np.asarray(hopes >= self.goal - ROUNDED * self.scale)
+
+    def guaranteed(self, chosen: int) -> float:
+        """The relative performance that is proved of a set."""
+        return float(self.task.relative_at_least(self.bounds.proved(chosen)))
+
+    def at_most(self, reward: float) -> float:
+        """A reward as a relative performance that is not exceeded."""
+        return float(self.task.relative(reward + self.bounds.earned))
+
+    def names(self, chosen: int) -> tuple[str, ...]:
+        """The features of a set; those that are required come first."""
+        members = (*self.task.required, *self.bounds.members(chosen))
+        return tuple(self.task.names[i] for i in members)
+
+    def tighten(self, chosen: int, bar: float = -math.inf) -> None:
+        """See `SetBounds.tighten`."""
+        self.bounds.tighten(int(chosen), bar, self.patience.until)
+
+    def follow(self, enough: float = math.inf) -> list[int]:
+        """The sets of a greedy plan: what gains most for its cost, until the reward is enough; two
+        at once where no one helps."""
+        bounds, now = self.bounds, 0
+        plan = [now]
+        while bounds.lower[now] < min(enough, -self.worth) and not self.patience.over():
+            step = self._step(now, 1) or self._step(now, 2)
+            if step is None:
+                break
+            now = step
+            plan.append(now)
+        return plan
+
+    def _step(self, now: int, count: int) -> int | None:
+        """The best set with so many features more; None if none is worth it."""
+        bounds = self.bounds
+        more = (bounds.numbers & now) == now
+        wider = np.flatnonzero(more & (self.size == self.size[now] + count))
+        wider = wider[bounds.hopes[wider] > bounds.lower[now] + self.worth]
+        price = self.cost[wider] - self.cost[now]
+
+        def gains(table: Floats) -> Floats:
+            return np.asarray((table[wider] - bounds.lower[now]) / price)
+
+        while len(wider) and not self.patience.over():
+            close = bounds.upper - bounds.lower <= self.worth
+            most = gains(np.where(close, bounds.lower, bounds.hopes))
+            proved, first = float(gains(bounds.lower).max()), first_largest(most, 0.0)
+            if most[first] <= proved + self.worth / price[first]:
+                break
+            bar = bounds.lower[now] + proved * price[first]
+            bounds.tighten(int(wider[first]), bar, self.patience.until, self.worth)
+        if len(wider) == 0:
+            return None
+        best = int(wider[first_largest(gains(bounds.lower), 0.0)])
+        return best if bounds.lower[best] > bounds.lower[now] + self.worth else None
+
+    def cheapest(self, enough: float, allowed: Floats | None = None) -> int | None:
+        """The cheapest set that guarantees so much; None if none does, or time is up."""
+        bounds, order = self.bounds, self.order
+        order = order if allowed is None else order[np.isin(order, allowed)]
+        while not self.patience.over():
+            hope = bounds.hopes[order] >= enough
+            if not hope.any():
+                return None
+            first = int(order[np.argmax(hope)])
+            if bounds.lower[first] >= enough:
+                return first
+            self.tighten(first, enough)
+        return None
+
+    def curve(self, part: Part | None = None) -> bool:
+        """Tighten bounds until it is known what each cost buys; whether it was."""
+        bounds, proved = self.bounds, -math.inf
+        while True:
+            place = self._next_open(proved)
+            if part is not None:
+                part.advance(place - part.done)
+            if place == len(self.order):
+                return True
+            cost = self.cost[self.order[place]]
+            group = self.order[place : int(np.searchsorted(self.cost[self.order], cost, "right"))]
+            if not self._settled(group, proved):
+                return False
+            proved = max(proved, self._counts(float(bounds.lower[group].max()), proved))
+
+    def _next_open(self, proved: float) -> int:
+        """The place, by cost, of the first set that may be worth its cost."""
+        hope = self.bounds.hopes[self.order] > proved + self.worth
+        if not self.reaches(proved):
+            hope |= self.hopeful()
+        return int(np.argmax(hope)) if hope.any() else len(hope)
+
+    def _counts(self, reward: float, proved: float) -> float:
+        """The reward, if it is worth more than what is proved for less; else that."""
+        better = reward > proved + self.worth
+        return reward if better or (self.reaches(reward) and not self.reaches(proved)) else proved
+
+    def _settled(self, group: Ints, proved: float) -> bool:
+        """Find the best of sets that cost the same, or that none is worth it; False if cut."""
+        bounds = self.bounds
+        bar = proved + self.worth
+        if self.goal is not None and not self.reaches(proved):
+            bar = min(bar, math.nextafter(self.goal - ROUNDED * self.scale, -math.inf))
+        while True:
+            known, hopes = float(bounds.lower[group].max()), bounds.hopes[group]
+            best = known + self.same if known > bar else bar
+            chosen = group[first_largest(hopes, self.same)]
+            if hopes.max() <= best:
+                # Of ties the first: those before it that may tie are looked at as well.
+                best = known - self.same
+                rivals = group[: int(np.argmax(bounds.lower[group] >= best))]
+                rivals = rivals[bounds.hopes[rivals] >= best]
+                if known <= bar or len(rivals) == 0:
+                    return True
+                chosen = rivals[0]
+            if self.patience.over():
+                return False
+            self.tighten(int(chosen), best)
+
+    def envelope(self) -> list[int]:
+        """The sets that guarantee more than all that cost no more and were tried; of ties the
+        smallest."""
+        bounds, proved, found = self.bounds, -math.inf, list[int]()
+        tried = self.order[np.isin(self.order, list(bounds.tried))]
+        for cost in np.unique(self.cost[tried]):
+            even = tried[self.cost[tried] == cost]
+            best = int(even[first_largest(bounds.lower[even], self.same)])
+            now = self._counts(float(bounds.lower[best]), proved)
+            if now > proved:
+                proved = now
+                found.append(best)
+        return found
+
+
+def _first_taken(problem: Problem, every: list[int], patience: Patience) -> list[int]:
+    """Of very many features, those that a greedy plan takes first; then the first others."""
+    task = problem.task
+    rounds = Rounds(
+        task,
+        GapGreedy(tolerance=WORTH),
+        rng=np.random.default_rng(problem.seed),
+        budget=len(task.required) + MOST,
+        matching=problem.matching,
+    )
+    taken: list[int] = []
+    for each in rounds:
+        taken = [i for i in each.taught if i in every]
+        if each.guarantees(1.0 - WORTH) or len(taken) >= MOST or patience.over():
+            break
+    return sorted([*taken, *(i for i in every if i not in taken)][:MOST])
+
+
+def _goal(problem: Problem, earned: float) -> float | None:
+    """The reward that the goals about reward ask for, counted from what is shown."""
+    task, asked = problem.task, list[float]()
+    for goal in problem.goals:
+        if goal.kind is GoalKind.GUARANTEE:
+            asked.append(task.zero + goal.wanted * (task.best.value - task.zero))
+        elif goal.kind is GoalKind.MAX_LOSS:
+            asked.append(problem.goals.expert_reward - goal.wanted)
+        elif goal.kind is GoalKind.AT_LEAST:
+            asked.append(goal.wanted)
+    return max(asked) - earned if asked else None
+
+
+def _twelve_digits(values: Floats) -> Floats:
+    """To twelve digits, so that .1 + .2 is .3.
+
+    >>> print(_twelve_digits(np.array([0.0, 0.1 + 0.2, 1e6 / 3])))
+    [0.00000000e+00 3.00000000e-01 3.33333333e+05]
+    """
+    return np.array([float(f"{value:.12g}") for value in values.tolist()])
+
+
+__all__ = ["WORTH", "Cut", "Patience", "SetSearch"]
