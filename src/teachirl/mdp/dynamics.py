@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from ..arrays import Floats, Ints, Names, frozen
 from ..errors import require
-from .kernels import Layout, Table, layout_of
+from .kernels import Components, Layout, Table, components_of, layout_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +74,11 @@ class Dynamics:
     def layout(self) -> Layout:
         """The same transitions, in the most compact form that the planning kernels understand."""
         return layout_of(self)
+
+    @cached_property
+    def components(self) -> Components | None:
+        """The same transitions in the order of their strong components, if that helps planning."""
+        return components_of(self, self.layout)
 
     @property
     def deterministic(self) -> bool:

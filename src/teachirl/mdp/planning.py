@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Floats, as_floats, check_finite, frozen
+from ..arrays import Floats, Ints, as_floats, check_finite, frozen
 from ..errors import require
 from ..precision import EPS, down, up
 from . import kernels
@@ -211,7 +211,7 @@ def _plan(
     if not math.isfinite(1e6 * (norms + largest) / (1.0 - gamma) ** 2):
         require(False, f"weights give rewards of the order of {norms:.3g}: too large to plan with")
     if v is None:
-        v = np.full(mdp.n_states, 0.5 * (least + most) / (1.0 - gamma))
+        v = np.full(1, 0.5 * (least + most) / (1.0 - gamma))
     else:
         v = np.minimum(np.maximum(v, least / (1.0 - gamma)), most / (1.0 - gamma))  # all are there
     slack = _slack(mdp, norms, largest)
@@ -219,18 +219,9 @@ def _plan(
     # Half of what is asked goes to the values, half to actions that are tied within it.
     target = max(0.5 * (asked - 2.0 * slack), 2.0 * slack)
     tie = 0.5 * (1.0 - gamma) * target
-    choice = np.empty(mdp.n_states, dtype=_choice_type(mdp))
-    certain = _certain_rounds(gamma, target, 2.0 * largest)
-    values, hoped, high, reached, low, reach, rounds, ended = kernels.plan(
-        layout,
-        _reward_for(mdp, rewards),
-        mdp.start,
-        v,
-        choice,
-        gamma,
-        target,
-        tie,
-        certain if max_rounds is None else int(max_rounds),
+    limit = _certain_rounds(gamma, target, 2.0 * largest) if max_rounds is None else int(max_rounds)
+    values, pairs, hoped, high, reached, low, reach, rounds, ended = _solved(
+        mdp, rewards, v, target, tie, limit
     )
     slack = _slack(mdp, norms, max(largest, reach))
     # The start and the rows sum to 1 up to rounding only, and l and h are weighted by their sums.
@@ -242,7 +233,7 @@ def _plan(
     else:
         status = PlanStatus.ROUNDING if ended else PlanStatus.OUT_OF_ROUNDS
     return Plan(
-        policy=Policy.of_choice(dynamics, choice),
+        policy=Policy.of_pairs(dynamics, pairs),
         value=0.5 * (lower + upper),
         lower=lower,
         upper=upper,
@@ -250,6 +241,52 @@ def _plan(
         status=status,
         rounds=int(rounds),
     )
+
+
+def _solved(
+    mdp: MDP, rewards: Floats, v: Floats, target: float, tie: float, limit: int
+) -> tuple[Floats, Ints, float, float, float, float, float, int, bool]:
+    """What `plan_by_components` gives back, from values v [S], or [1] for all states.
+
+    Where components do not pay, or leave the bounds too far apart, what `plan` makes of it.
+    """
+    dynamics, gamma, used = mdp.dynamics, mdp.discount, 0
+    world = dynamics.components
+    if world is not None:
+        found = kernels.plan_by_components(
+            world.layout,
+            world.order,
+            world.bounds,
+            world.scale,
+            world.start,
+            dynamics.offsets,
+            rewards,
+            v,
+            gamma,
+            target,
+            tie,
+            limit,
+        )
+        used = found[-2]
+        if found[-1] or used == limit:
+            return found  # type: ignore[no-any-return]  # kernels are untyped
+        v = found[0]
+    if len(v) != mdp.n_states:
+        v = np.full(mdp.n_states, v[0])
+    choice = np.empty(mdp.n_states, dtype=_choice_type(mdp))
+    values, hoped, high, reached, low, reach, rounds, ended = kernels.plan(
+        dynamics.layout,
+        _reward_for(mdp, rewards),
+        mdp.start,
+        v,
+        choice,
+        gamma,
+        target,
+        tie,
+        limit - used,
+    )
+    pairs = dynamics.offsets[:-1] + choice
+    return values, pairs, hoped, high, reached, low, reach, used + rounds, ended
 
 
 def _slack(mdp: MDP, norms: float, largest: float) -> float:

@@ -82,10 +82,23 @@ class Policy:
         -------
         Policy
         """
+        return Policy.of_pairs(dynamics, dynamics.offsets[:-1] + choice)
+
+    @staticmethod
+    def of_pairs(dynamics: Dynamics, pairs: Ints) -> Policy:
+        """The policy of pairs that are known to be valid, unchecked; they become read-only.
+
+        Parameters
+        ----------
+        dynamics : Dynamics
+        pairs : int array [S], the pair taken in each state
+
+        Returns
+        -------
+        Policy
+        """
         policy = object.__new__(Policy)  # nothing to check, and planners are in a hurry
-        object.__setattr__(policy, "dynamics", dynamics)
-        object.__setattr__(policy, "pairs", frozen(dynamics.offsets[:-1] + choice))
-        object.__setattr__(policy, "chances", None)
+        policy.__dict__.update(dynamics=dynamics, pairs=frozen(pairs), chances=None)
         return policy
 
     @staticmethod

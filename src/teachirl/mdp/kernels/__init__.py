@@ -5,6 +5,8 @@ access. The first call of a kernel compiles it; the result is kept on disk.
 """
 
 from .. import clock  # noqa: F401, it takes notice of what is compiled
+from .by_components import plan_by_components
+from .components import Components, components_of
 from .layouts import (
     Layout,
     PairReward,
@@ -21,6 +23,7 @@ from .sweeps import LANES, extremes, length, most_product, plan, sweep_lanes
 
 __all__ = [
     "LANES",
+    "Components",
     "Flow",
     "Layout",
     "PairReward",
@@ -28,12 +31,14 @@ __all__ = [
     "Sparse",
     "StateReward",
     "Table",
+    "components_of",
     "extremes",
     "layout_of",
     "length",
     "most_product",
     "padded",
     "plan",
+    "plan_by_components",
     "push",
     "rounding_of",
     "solve_flow",

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
-from .layouts import compiled
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import Floats
+from .elimination import eliminate, space_for
+from .layouts import Layout, Sparse, Table, compiled, sparse_layout
+
+if TYPE_CHECKING:
+    from ..dynamics import Dynamics
 
 DONE = np.uint32(2**32 - 1)
+TABLE_SHARE = 16  # a table is planned for by components if the largest is at most 1/16 of it
 
 
 @compiled
@@ -79,3 +88,89 @@ def strong_components(indptr, indices):
                 above = path[depth]
                 least[above] = min(least[above], least[s])
     return order, bounds[: n_components + 1].copy()
+
+
+class Components(NamedTuple):
+    """A world in the order of its components; position i has the state ``order[i]``.
+
+    layout is that of the positions; bounds are those of the components among them, scale [P] is
+    1/(1 − γp) for a pair that stays where it is with probability p, start [S] is the start.
+    """
+
+    layout: Sparse
+    order: NDArray[np.uint32]
+    bounds: NDArray[np.int64]
+    scale: Floats
+    start: Floats
+
+
+@compiled
+def arranged(layout, order, discount):
+    """The layout in another order of the states, and 1/(1 − γp) for pairs that stay with p."""
+    n, n_pairs = order.size, layout.indptr.size - 1
+    place = np.empty(n, np.uint32)
+    for i in range(n):
+        place[order[i]] = i
+    offsets, indptr = np.empty_like(layout.offsets), np.empty_like(layout.indptr)
+    indices, data = np.empty_like(layout.indices), np.empty_like(layout.data)
+    scale = np.empty(n_pairs)
+    pair, entry = 0, 0
+    for i in range(n):
+        s = np.uint64(order[i])
+        offsets[i] = pair
+        for p in range(layout.offsets[s], layout.offsets[s + np.uint64(1)]):
+            indptr[pair] = entry
+            stays = 0.0
+            for j in range(layout.indptr[p], layout.indptr[p + np.uint64(1)]):
+                if layout.indices[j] == s:
+                    stays += layout.data[j]
+                indices[entry], data[entry] = place[layout.indices[j]], layout.data[j]
+                entry += 1
+            scale[pair] = 1.0 / (1.0 - discount * stays)
+            pair += 1
+    offsets[n], indptr[n_pairs] = pair, entry
+    return offsets, indptr, indices, data, scale
+
+
+@compiled
+def cyclic_states(layout, bounds, discount):
+    """How many states are in components in which elimination gives up on a policy.
+
+    The policy is arbitrary: it takes actions by a multiplicative hash of their states.
+    """
+    n = layout.offsets.size - 1
+    largest = 0
+    for c in range(bounds.size - 1):
+        largest = max(largest, bounds[c + 1] - bounds[c])
+    choice = np.empty(n, np.uint32)
+    for s in range(n):
+        count = layout.offsets[s + 1] - layout.offsets[s]
+        choice[s] = ((np.uint64(s) * np.uint64(2654435761)) >> np.uint64(16)) % count
+    rewards, v = np.zeros(layout.indptr.size - 1), np.zeros(n)
+    space = space_for(largest)
+    found = 0
+    for c in range(bounds.size - 1):
+        first, last = bounds[c], bounds[c + 1]
+        if last - first > 1 and not eliminate(
+            layout, rewards, v, choice, discount, first, last, space
+        ):
+            found += last - first
+    return found
+
+
+def components_of(dynamics: Dynamics, layout: Layout) -> Components | None:
+    """The dynamics in the order of their components, where planning is faster by components.
+
+    That is where they are small beside the world, or elimination evaluates policies in them. A
+    table's sweeps are fast, so that its components have to be smaller still.
+    """
+    rows = sparse_layout(dynamics)
+    order, bounds = strong_components(rows.indptr[dynamics.offsets], rows.indices)
+    largest = int(np.diff(bounds).max())
+    if isinstance(layout, Table) and largest * TABLE_SHARE > dynamics.n_states:
+        return None
+    offsets, indptr, indices, data, scale = arranged(rows, order, dynamics.discount)
+    rows = Sparse(offsets, indptr, indices, data, rows.longest)
+    if cyclic_states(rows, bounds, dynamics.discount) * 2 > dynamics.n_states:
+        return None
+    return Components(rows, order, bounds, scale, dynamics.start[order])
