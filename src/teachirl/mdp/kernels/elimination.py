@@ -11,7 +11,7 @@ I − γP is an M-matrix. A state that depends on none behind it closes a compon
 graph: it is known, and so are those that wait for it. A policy has far fewer cycles than its world,
 so that such sums are short; where they are not, the elimination gives up at a limit on its work.
 
-Inside of a loop over states nothing is called that takes arrays: Numba counts a reference to each.
+Inside of the loops over states little is called that takes arrays: Numba counts references to each.
 """
 
 from __future__ import annotations
@@ -182,14 +182,23 @@ def eliminate(layout, rewards, v, choice, discount, first, last, space):
         v[s] = constant[now]
         turn[x] = KNOWN
         # What waits since this state was met depends on it alone.
-        while height > 0 and stack[height - one] >= below[x]:
-            height -= one
-            then = np.uint64(stack[height])
-            total = constant[then]
-            for k in range(ends[then], ends[then + one]):
-                total += shares[k] * v[begin + np.uint64(others[k])]
-            y = np.uint64(order[then])
-            v[begin + y] = total
-            turn[y] = KNOWN
-            ends[now + one] = ends[then]
+        if height > 0 and stack[height - one] >= below[x]:
+            height = settle(v, begin, height, np.uint64(below[x]), space)
+            ends[now + one] = ends[stack[height]]
     return True
+
+
+@part
+def settle(v, begin, height, since, space):
+    """Those who wait from turn `since` on become known, the last first; how many wait before."""
+    one = np.uint64(1)
+    while height > 0 and space.path[height - one] >= since:
+        height -= one
+        turn = np.uint64(space.path[height])
+        total = space.constant[turn]
+        for k in range(space.ends[turn], space.ends[turn + one]):
+            total += space.shares[k] * v[begin + np.uint64(space.others[k])]
+        x = np.uint64(space.order[turn])
+        v[begin + x] = total
+        space.turn[x] = KNOWN
+    return height
