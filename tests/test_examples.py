@@ -206,3 +206,36 @@ def test_a_learner_of_ones_own():
         learner.learn(chain, target[:3])
     learned = learner.learn(chain, target)
     assert learned.mismatch <= learner.tolerance * 10.0
+
+
+def test_the_warehouse_is_built_by_its_script(tmp_path, monkeypatch):
+    folder = EXAMPLES / "warehouse"
+    script = runpy.run_path(str(folder / "build.py"))
+    monkeypatch.setitem(script["write"].__globals__, "FOLDER", tmp_path)
+    script["main"]()
+    for table in ("transitions", "features", "start", "map"):
+        name = f"{table}.csv"
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+    warehouse, misled = (problem(f"warehouse/{name}") for name in ("warehouse", "misled"))
+    assert warehouse.mdp.n_states == 112 and len(warehouse.teachables.names) == 5
+    index = warehouse.mdp.feature_index
+    assert misled.task.demonstration.expectations[index("delivered")] == pytest.approx(
+        0.0, abs=1e-12
+    )
+    assert warehouse.task.demonstration.expectations[index("delivered")] > 0.5
+
+
+def test_percent_hides_what_happens_to_people():
+    warehouse = problem("warehouse/warehouse")
+    task, index = warehouse.task, warehouse.mdp.feature_index("near people")
+    # The goal of the file is met by teaching nothing …
+    assert guaranteed(warehouse, []) == pytest.approx(0.967, abs=1e-3)
+    # … and all of the expert's reward may be lost, among people.
+    worst = ti.worst_case(warehouse.mdp, warehouse.worldview, task.weights, task.demonstration)
+    assert task.best.value == pytest.approx(9.555, abs=1e-3)
+    assert worst.upper == pytest.approx(-0.53, abs=0.01)
+    assert task.demonstration.expectations[index] == pytest.approx(0.151, abs=1e-3)
+    assert most(warehouse, "near people", []) > 10.0
+    # Lines on the floor do not help enough, a camera does.
+    assert most(warehouse, "near people", ["lane"]) > 3.0
+    assert most(warehouse, "near people", ["near people"]) < 0.152
