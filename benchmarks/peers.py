@@ -144,52 +144,96 @@ def mdpsolver(mdp: MDP, rewards: Floats) -> Solve:
 
 
 def storm(mdp: MDP, rewards: Floats) -> Solve:
-    """Storm's discounted total reward on a sparse MDP, sound, absolute precision."""
+    """Storm's discounted total reward, for which it has one method; sound, absolute precision."""
     import stormpy
-    from stormpy import datastructures, environments, models
 
-    dynamics = mdp.dynamics
-    transitions = dynamics.transitions.copy()
+    model = _storm_model(mdp.dynamics.transitions, mdp.dynamics.offsets, _per_pair(mdp, rewards))
+    goal = stormpy.parse_property(f'R{{"r"}}max=? [Cdiscount={Fraction(str(mdp.discount))}]')
+    return _asked_of_storm(model, goal, None)
+
+
+def _storm_until_the_end(method: str, mdp: MDP, rewards: Floats) -> Solve:
+    """Storm's total reward until an end that is reached with probability 1 − γ from everywhere.
+
+    That is the same number, and Storm has many methods for it. They want rewards that are not
+    negative: all are raised by as much, which adds the same to all values.
+    """
+    import scipy.sparse as sp
+    import stormpy
+
+    n, n_pairs, gamma = mdp.n_states, mdp.n_pairs, mdp.discount
+    if n > 300_000:
+        raise MemoryError("lists of its entries would take gigabytes")
+    r = _per_pair(mdp, rewards)
+    least = float(r.min())
+    ends = sp.csr_array(np.full((n_pairs, 1), 1.0 - gamma))
+    last = sp.csr_array(([1.0], ([0], [n])), shape=(1, n + 1))
+    rows = sp.csr_array(sp.vstack([sp.hstack([gamma * mdp.dynamics.transitions, ends]), last]))
+    offsets = np.append(mdp.dynamics.offsets, n_pairs + 1)
+    model = _storm_model(rows, offsets, np.append(r - least, 0.0))
+    goal = stormpy.parse_property('R{"r"}max=? [F "end"]')
+    solve = _asked_of_storm(model, goal, method)
+
+    def shifted(epsilon: float) -> Answer:
+        answer = solve(epsilon)
+        return Answer(lambda: (np.asarray(answer)[:n] + least / (1.0 - gamma)).tolist())
+
+    return shifted
+
+
+storm_topological = functools.partial(_storm_until_the_end, "TOPOLOGICAL")
+storm_policy_iteration = functools.partial(_storm_until_the_end, "POLICY_ITERATION")
+storm_optimistic = functools.partial(_storm_until_the_end, "OPTIMISTIC_VALUE_ITERATION")
+
+
+def _storm_model(transitions: Any, offsets: NDArray[Any], rewards: Floats) -> Any:
+    """A sparse MDP with reward "r" a choice; its last state is labelled "end"."""
+    from stormpy import datastructures, models
+
+    transitions = transitions.copy()
     transitions.sort_indices()
+    n_pairs, n_states = transitions.shape
     builder = datastructures.SparseMatrixBuilder[float](
-        rows=mdp.n_pairs,
-        columns=mdp.n_states,
+        rows=n_pairs,
+        columns=n_states,
         entries=transitions.nnz,
         has_custom_row_grouping=True,
-        row_groups=mdp.n_states,
+        row_groups=n_states,
     )
     builder.add_next_values(
-        np.repeat(np.arange(mdp.n_pairs), np.diff(transitions.indptr)).tolist(),
+        np.repeat(np.arange(n_pairs), np.diff(transitions.indptr)).tolist(),
         transitions.indices.tolist(),
         transitions.data.tolist(),
-        dynamics.offsets[:-1].tolist(),
+        offsets[:-1].tolist(),
     )
-    labels = models.StateLabeling(mdp.n_states)
-    labels.add_label("init")
-    labels.add_label_to_state("init", 0)
-    if len(rewards) == mdp.n_states:
-        reward = models.SparseRewardModel[float](optional_state_reward_vector=rewards.tolist())
-    else:
-        reward = models.SparseRewardModel[float](
-            optional_state_action_reward_vector=rewards.tolist()
-        )
-    peer = models.SparseMdp[float](
+    labels = models.StateLabeling(n_states)
+    for label, state in (("init", 0), ("end", n_states - 1)):
+        labels.add_label(label)
+        labels.add_label_to_state(label, state)
+    reward = models.SparseRewardModel[float](optional_state_action_reward_vector=rewards.tolist())
+    return models.SparseMdp[float](
         models.SparseModelComponents[float](
             transition_matrix=builder.build(), state_labeling=labels, reward_models={"r": reward}
         )
     )
-    goal = stormpy.parse_property(f'R{{"r"}}max=? [Cdiscount={Fraction(str(mdp.discount))}]')
+
+
+def _asked_of_storm(model: Any, goal: Any, method: str | None) -> Solve:
+    import stormpy
+    from stormpy import environments
 
     @functools.cache
-    def environment(epsilon: float) -> environments.Environment:
+    def environment(epsilon: float) -> Any:
         result = environments.sound()
         settings = result.solver().min_max()
+        if method is not None:
+            settings.method = getattr(environments.MinMaxMethod, method)
         settings.precision = stormpy.Rational(str(Fraction(epsilon).limit_denominator(10**18)))
         settings.relative_termination_criterion = False
         return result
 
     def solve(epsilon: float) -> Answer:
-        result = stormpy.model_checking(peer, goal, environment=environment(epsilon))
+        result = stormpy.model_checking(model, goal, environment=environment(epsilon))
         return Answer(result.get_value_vector)
 
     return solve

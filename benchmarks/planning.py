@@ -161,6 +161,7 @@ SINGLE: dict[str, Prepare] = {
     "mdpsolver": functools.partial(peer, peers.mdpsolver),
     "numpy": functools.partial(peer, peers.plain_numpy),
     "Storm": functools.partial(peer, peers.storm),
+    "Storm, topological": functools.partial(peer, peers.storm_topological),
 }
 BATCHED: dict[str, Prepare] = {
     f"{OURS}, batched": ours_batched,
