@@ -3,6 +3,7 @@
 import re
 import runpy
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def test_the_page_shows_every_example():
     commands = [f"{program} {arguments}" for program, arguments, _ in SHOWN]
     for name in PROBLEMS:
         assert f"teachirl teach examples/{name}.toml" in commands
-    for name in ("own_learner", "walkthrough"):
+    for name in ("own_learner", "cloner", "walkthrough"):
         assert f"python examples/{name}.py" in commands
     for name in ("driving", "taxi", "frozen_lake", "classroom"):
         picture = ROOT / "docs" / "images" / f"example_{name}.png"
@@ -239,3 +240,64 @@ def test_percent_hides_what_happens_to_people():
     # Lines on the floor do not help enough, a camera does.
     assert most(warehouse, "near people", ["lane"]) > 3.0
     assert most(warehouse, "near people", ["near people"]) < 0.152
+
+
+def example(name):
+    return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+
+
+def counted(seen, observations):
+    """What `imitation` would do, by counting: the chances of actions by the nearest look."""
+    shown = np.asarray(observations.features)
+
+    def chances(looks):
+        taken = np.zeros((len(looks), seen.n_actions))
+        for step, action in enumerate(observations.actions):
+            same = np.abs(looks[:, : shown.shape[1]] - shown[step]).max(axis=1, initial=0.0) < 1e-6
+            taken[same, action] += 1.0
+        return taken
+
+    return chances
+
+
+def test_a_cloner_keeps_the_contract_and_needs_episodes():
+    learner = example("cloner")["Cloner"]()
+    check_learner(learner)
+    with pytest.raises(ti.InvalidInputError, match="a cloner needs episodes"):
+        learner.learn(ti.worlds.chain(3), [0, 0, 0])
+
+
+def test_a_cloner_that_sees_everything_does_what_it_saw():
+    mdp, rng = ti.worlds.gridworld(3), np.random.default_rng(0)
+    expert = ti.optimal_policy(mdp, rng.standard_normal(9)).policy
+    walks = ti.sample_trajectories(mdp, expert, episodes=50, horizon=9, rng=rng)
+    observations, target = ti.Observations.of(mdp, walks), ti.feature_expectations(mdp, expert)
+    for learner in (
+        example("cloner")["Cloner"](),
+        example("imitation_adapter")["Imitator"](lambda seen, shown: counted(seen, dense(shown))),
+    ):
+        learned = learner.learn(mdp, target, observations=observations)
+        assert learned.policy.actions.tolist() == expert.actions.tolist()
+        assert learned.mismatch < 1e-9 and learned.status.name == "SETTLED"
+
+
+def dense(observations):
+    return replace(observations, features=observations.features.toarray())
+
+
+def test_nothing_is_guaranteed_to_a_cloner():
+    script = example("cloner")
+    taught = script["lesson"](script["Cloner"]())
+    below = [each.performance < each.guaranteed for each in taught]
+    assert below == [False, True, True, True, True]
+    assert all(each.mismatch > 0.1 for each in taught)
+
+
+def test_the_adapter_keeps_the_contract():
+    def trained(seen, observations):
+        features = observations.features
+        return counted(
+            seen, observations if isinstance(features, np.ndarray) else dense(observations)
+        )
+
+    check_learner(example("imitation_adapter")["Imitator"](trained))

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 import teachirl as ti
 from teachirl import learners
 from teachirl.learners import Learned, LearnStatus
+from teachirl.learners.asking import learned_by, watches
 from teachirl.learners.learner import Assignment
 from teachirl.testing import check_learner, check_same
+from teachirl.testing.barrier import check_barrier
 from teachirl.testing.cases import Case, cases, dense_expectations
-from teachirl.testing.learner import _check_barrier
 
 
 class Imitator:
@@ -431,17 +432,17 @@ def test_twins_look_the_same_and_are_not(case: Case) -> None:
 
 @each_case
 def test_nothing_true_can_be_reached_from_what_she_sees(case: Case) -> None:
-    _check_barrier(case)
+    check_barrier(case)
     leaky = dataclasses.replace(case)
     object.__setattr__(leaky.seen, "seen_by", [{"her": leaky.view}])
     if leaky.view.matrix.size:
         with pytest.raises(AssertionError, match="what a learner sees must not hold the worldview"):
-            _check_barrier(leaky)
+            check_barrier(leaky)
     leaky = dataclasses.replace(case)
     phi = leaky.mdp.features
     object.__setattr__(leaky.seen, "extra", phi.T if isinstance(phi, np.ndarray) else phi)
     with pytest.raises(AssertionError, match="what a learner sees must not hold the true features"):
-        _check_barrier(leaky)
+        check_barrier(leaky)
 
 
 def test_the_cases_are_what_their_names_say() -> None:
@@ -472,3 +473,142 @@ def test_cases_are_made_anew() -> None:
     once, again = next(cases()), next(cases())
     assert once.mdp is not again.mdp and once.seen is not again.seen
     check_same(once.seen, again.seen)
+
+
+class Watcher:
+    """Looks at episodes, and stays as it is; in pieces that can be broken one by one."""
+
+    matches = False
+
+    def learn(
+        self,
+        seen: ti.MDP,
+        target: ArrayLike,
+        start: ti.Policy | None = None,
+        observations: ti.Observations | None = None,
+    ) -> Learned:
+        self.look(seen, observations)
+        task = self.task(seen, target, start, observations)
+        return task.report(task.start, 0 * task.target, 0, [], LearnStatus.SETTLED)
+
+    def look(self, seen: ti.MDP, observations: ti.Observations | None) -> None:
+        pass
+
+    def task(self, *given: object) -> Assignment:
+        return Assignment(*given)  # type: ignore[arg-type]
+
+
+class Forgetful(Watcher):
+    def task(self, *given: object) -> Assignment:
+        return Assignment(*given[:3])  # type: ignore[arg-type]
+
+
+class Scribbler(Watcher):
+    def look(self, seen: ti.MDP, observations: ti.Observations | None) -> None:
+        if observations is not None:
+            observations.actions.setflags(write=True)
+            observations.actions[0] = 1 - observations.actions[0]
+
+
+class Helpless(Watcher):
+    def look(self, seen: ti.MDP, observations: ti.Observations | None) -> None:
+        assert observations is not None
+
+
+class Choosy(Watcher):
+    def look(self, seen: ti.MDP, observations: ti.Observations | None) -> None:
+        if observations is None:
+            raise ti.InvalidInputError("show me episodes")
+
+
+class TestWatchers:
+    def test_who_looks_at_episodes_keeps_the_contract(self) -> None:
+        check_learner(Watcher())
+        check_learner(Choosy())
+
+    @pytest.mark.parametrize(
+        ("learner", "message"),
+        [
+            (Forgetful(), "observations of other features must be refused"),
+            (Scribbler(), "but what is observed is another after it"),
+            (Helpless(), "without observations a learner must learn or raise an InvalidInputE"),
+        ],
+    )
+    def test_who_breaks_it_is_told(self, learner: learners.Learner, message: str) -> None:
+        with pytest.raises(AssertionError) as caught:
+            check_learner(learner)
+        assert message in str(caught.value)
+
+    def test_observations_are_what_is_seen_and_nothing_else(self) -> None:
+        mdp = ti.worlds.gridworld(4, block=2)
+        rng, uniform = np.random.default_rng(0), ti.Policy.uniform(mdp)
+        walks = ti.sample_trajectories(mdp, uniform, episodes=3, horizon=7, rng=rng)
+        for view in (ti.Worldview.select(mdp, ["cell 1"]), ti.Worldview(rng.normal(size=(2, 4)))):
+            seen = view.observe(mdp)
+            found = ti.Observations.of(seen, walks)
+            features = found.features
+            dense = features if isinstance(features, np.ndarray) else features.toarray()
+            phi: sp.csr_array = mdp.features  # type: ignore[assignment]
+            assert dense == pytest.approx(phi.toarray()[walks.states] @ view.matrix.T)
+            assert found.actions.tolist() == mdp.dynamics.actions[walks.pairs].tolist()
+            assert {each.name for each in dataclasses.fields(found)} == {
+                *("features", "actions", "offsets", "terminated")
+            }
+            assert not any(
+                np.may_share_memory(part, secret)
+                for part in (found.actions, found.offsets, found.terminated)
+                for secret in (walks.states, walks.pairs, walks.offsets, walks.terminated)
+            )
+        assert repr(found) == "Observations(3 episodes, 21 steps, 2 features)"
+
+    def test_features_of_pairs_are_seen_of_what_is_done(self) -> None:
+        chain = ti.worlds.chain(3)
+        mdp = chain.with_features(np.arange(4.0)[:, None])
+        walks = ti.Trajectories.from_arrays(mdp, [[0, 1, 2]], [[1, 1, 0]], [False])
+        assert ti.Observations.of(mdp, walks).features.ravel().tolist() == [0.0, 2.0, 3.0]
+
+    def test_teach_hands_episodes_to_who_looks_at_them(self) -> None:
+        met: list[ti.Observations | None] = []
+
+        class Witness(Watcher):
+            def look(self, seen: ti.MDP, observations: ti.Observations | None) -> None:
+                met.append(observations)
+
+        mdp, rng = ti.worlds.chain(5), np.random.default_rng(0)
+        view, weights = ti.Worldview.select(mdp, ["cell 3"]), [-2, -1, 0, 1, 2]
+        best = ti.optimal_policy(mdp, weights).policy
+        for shown in (ti.Demonstration.sample(mdp, best, episodes=5, horizon=9, rng=rng), best):
+            task = ti.Task(mdp, weights, view, np.eye(5), demonstration=shown)
+            teacher = ti.teachers.PerfGreedy(Witness())
+            ti.teach(task, teacher, Witness(), rng=rng, budget=1, tolerance=-1.0, certified=False)
+        sampled, exact = met[:7], met[7:]  # round 0, five candidates, round 1
+        assert [each.features.shape for each in sampled if each is not None] == (
+            [(45, 1)] + [(45, 2)] * 6
+        )
+        assert exact == [None] * 7
+
+    def test_who_does_not_look_gets_none(self) -> None:
+        assert watches(Watcher()) and not watches(Imitator())
+        mdp = ti.worlds.chain(3)
+        walks = ti.Trajectories.from_arrays(mdp, [[0, 1]], [[1, 1]], [False])
+        assert learned_by(Imitator(), mdp, np.zeros(3), None, walks).policy is not None
+
+    @pytest.mark.parametrize(
+        ("given", "told"),
+        [
+            ("episodes", "observations must be Observations, got str"),
+            (
+                ti.Observations(
+                    np.zeros((1, 3)), np.array([7]), np.array([0, 1]), np.array([False])
+                ),
+                "observations must have actions from 0 to 1, got 7",
+            ),
+        ],
+    )
+    def test_what_are_no_observations_is_told(self, given: object, told: str) -> None:
+        with pytest.raises(ti.InvalidInputError, match=told):
+            Assignment(ti.worlds.chain(3), [0, 0, 0], None, given)  # type: ignore[arg-type]
+        chain = ti.worlds.chain(3)
+        walks = ti.Trajectories.from_arrays(ti.worlds.chain(5), [[4]], [[0]], [False])
+        with pytest.raises(ti.InvalidInputError, match="must be of the same world"):
+            ti.Observations.of(chain, walks)

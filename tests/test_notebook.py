@@ -255,7 +255,7 @@ class TestLessons:
         assert any(below) and not all(below)
         lines = str(lesson).splitlines()
         assert [line.endswith("  *") for line in lines[1:7]] == below
-        far = max(each.mismatch for each, is_below in zip(lesson, below, strict=True) if is_below)
+        far = [each for each, low in zip(lesson, below, strict=True) if low][-1].mismatch
         assert lines[-1].startswith("* guaranteed to whoever matches what is shown")
         assert f"mismatch={far:.2g}" in lines[-1]
         assert lines[-1] in page_of(lesson)

@@ -186,3 +186,71 @@ def test_the_views_of_a_policy_agree(data: st.DataObject) -> None:
     else:
         again = ti.Policy.from_matrix(mdp, table)
         assert np.abs(again.probabilities - policy.probabilities).max() <= np.finfo(float).eps
+
+
+class TestFiles:
+    def test_policies_come_back_as_they_were(self, tmp_path):
+        mdp = ti.worlds.gridworld(4)
+        rng = np.random.default_rng(0)
+        mixed = ti.Policy.from_matrix(mdp, rng.dirichlet(np.ones(4), size=16))
+        certain = ti.optimal_policy(mdp, rng.standard_normal(16)).policy
+        for policy in (mixed, certain):
+            policy.save(tmp_path / "policy.csv")
+            again = ti.Policy.load(tmp_path / "policy.csv", mdp)
+            assert again.is_deterministic == policy.is_deterministic
+            assert again.probabilities.tobytes() == policy.probabilities.tobytes()
+
+    def test_the_table_has_names(self, tmp_path):
+        mdp = ti.worlds.chain(3)
+        ti.Policy.uniform(mdp).save(str(tmp_path / "policy.csv"))
+        assert (tmp_path / "policy.csv").read_text() == (
+            "state,action,probability\ncell 1,right,1.0\ncell 2,left,0.5\ncell 2,right,0.5\n"
+            "cell 3,left,1.0\n"
+        )
+
+    def test_a_problem_file_reads_it(self, tmp_path):
+        mdp = ti.worlds.chain(3)
+        policy = ti.Policy.from_matrix(mdp, [[0, 1], [0.25, 0.75], [1, 0]])
+        policy.save(tmp_path / "policy.csv")
+        (tmp_path / "problem.toml").write_text(
+            '[world]\nname = "chain"\ncells = 3\n[reward.weights]\n"cell 3" = 1.0\n'
+            '[learner]\nsees = ["cell 2"]\n[demonstration]\npolicy = "policy.csv"\n'
+        )
+        shown = ti.read_problem(tmp_path / "problem.toml").task.demonstration
+        assert shown.policy.probabilities == pytest.approx(policy.probabilities)
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            ("", "the first line must be state,action,probability, got nothing"),
+            ("state,move\n", "the first line must be state,action,probability, got 'state,move'"),
+            ("state,action\ncell 9,left\n", "row 2: there is no state 'cell 9'; there are: cell 1"),
+            (
+                "state,action\ncell 1,left\n",
+                "row 2: state 'cell 1' has no action 'left'; it has",
+            ),
+            ("state,action\ncell 1\n", "row 2: must have 2 entries, got 1"),
+            (
+                "state,action,probability\ncell 1,right,much\n",
+                "row 2: must have a probability from 0 to 1, got 'much'",
+            ),
+            (
+                "state,action,probability\ncell 1,right,1\ncell 2,left,nan\n",
+                "row 3: must have a probability from 0 to 1, got 'nan'",
+            ),
+            (
+                "state,action,probability\ncell 1,right,1\ncell 1,right,1\n",
+                "row 3: state 'cell 1' and action 'right' are there twice",
+            ),
+            (
+                "state,action\ncell 1,right\ncell 3,left\n",
+                "the probabilities of state 'cell 2' must sum to 1, got 0",
+            ),
+            (b"\xff\xfe", "a policy is a table, as UTF-8 text"),
+        ],
+    )
+    def test_what_is_wrong_with_a_table_is_told(self, tmp_path, text, told):
+        path = tmp_path / "policy.csv"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        with pytest.raises(ti.FileFormatError, match=re.escape(told)):
+            ti.Policy.load(path, ti.worlds.chain(3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..errors import require
 from .cards import policy_card
 from .dynamics import Dynamics
 from .model import MDP, check_is_mdp
+from .policy_files import load_chances, save_policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,6 +250,35 @@ class Policy:
         matrix = np.zeros((self.dynamics.n_states, self.dynamics.n_actions))
         matrix[self.dynamics.pair_states, self.dynamics.actions] = self.probabilities
         return matrix
+
+    def save(self, path: str | Path) -> None:
+        """Write the policy as CSV: columns state, action and, unless each state has one action that
+        is certain, probability. A problem file reads it as well.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
+        save_policy(self, Path(path))
+
+    @staticmethod
+    def load(path: str | Path, mdp: MDP) -> Policy:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+        mdp : MDP that the policy is for, by the names of its states and actions
+
+        Returns
+        -------
+        Policy
+        """
+        check_is_mdp(mdp)
+        chances, certain = load_chances(Path(path), mdp.dynamics)
+        if certain:
+            return Policy(mdp.dynamics, pairs=np.flatnonzero(chances))
+        return Policy.of_chances(mdp.dynamics, chances)
 
 
 def check_policy(mdp: MDP, policy: Policy) -> None:

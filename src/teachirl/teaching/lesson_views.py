@@ -88,10 +88,10 @@ def _footnotes(rounds: Sequence[Round]) -> list[str]:
     below = [each for each in rounds if _is_below(each)]
     if not below:
         return []
-    far = max(each.mismatch for each in below)
     return [
         "* guaranteed to whoever matches what is shown; this learner does not, and does worse: "
-        f"certify(…, mismatch={far:.2g}) says what is guaranteed to whoever comes as near"
+        f"certify(…, mismatch={below[-1].mismatch:.2g}) says what is guaranteed to whoever comes "
+        "as near"
     ]
 
 

@@ -14,6 +14,8 @@ from scipy.optimize import nnls
 
 from ..arrays import Floats, frozen
 from ..demonstrations.demonstration import Demonstration
+from ..demonstrations.observations import Observations
+from ..demonstrations.sampling import sample_trajectories
 from ..learners.learner import even_units
 from ..mdp.model import MDP
 from ..mdp.occupancy import feature_expectations, mixture, policy_from_occupancy
@@ -49,6 +51,13 @@ class Case:
     @cached_property
     def seen(self) -> MDP:
         return self.view.observe(self.mdp)
+
+    @cached_property
+    def observations(self) -> Observations:
+        """What is seen of a few episodes of the expert, the same in every case that looks so."""
+        rng = np.random.default_rng(0)
+        shown = sample_trajectories(self.seen, self.expert, episodes=4, horizon=25, rng=rng)
+        return Observations.of(self.seen, shown)
 
     @cached_property
     def scale(self) -> float:
@@ -110,10 +119,14 @@ class Case:
         )
 
 
+def dense(features: Any) -> Floats:
+    """Features as an array."""
+    return np.asarray(features if isinstance(features, np.ndarray) else features.toarray())
+
+
 def by_pair(mdp: MDP) -> Floats:
     """The features of each pair, dense, [P, k]."""
-    phi: Any = mdp.features
-    rows = phi if isinstance(phi, np.ndarray) else phi.toarray()
+    rows = dense(mdp.features)
     return np.asarray(rows if mdp.features_per_pair else rows[mdp.dynamics.pair_states])
 
 

@@ -9,7 +9,8 @@ small. What is nearest if nothing matches may be measured in these, or in the fe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,14 @@ import numpy as np
 from ..arrays import Floats
 from ..errors import InvalidInputError
 from ..learners import Informed, Learned, Learner, LearnStatus
+from ..learners.asking import watches
 from ..mdp.model import MDP
 from ..mdp.policy import Policy, check_policy
 from ..precision import MATCHED
+from ..views.worldview import Worldview
 from ..worlds import chain
-from .cases import Case, cases, dense_expectations, first_actions
+from .barrier import check_barrier
+from .cases import Case, cases, dense, dense_expectations, first_actions
 from .mdp import parts_of, promise
 
 # What counts as matched if a learner has no `tolerance` of its own, as a share of σ.
@@ -45,6 +49,10 @@ def check_learner(learner: Learner | Informed) -> None:
     - give the same answer to the same question, and to another whose true features differ but look
       the same; and leave what it is given as it is;
     - refuse a target of another shape or that is not finite, and a start of another MDP.
+
+    A learner whose ``learn`` takes ``observations`` gets what is seen of a few episodes of the
+    expert, and keeps the same promises; it must refuse observations of other features, and may
+    refuse to learn without any, by an InvalidInputError.
 
     Someone `Informed` is told the true reward, and may answer by it.
 
@@ -86,7 +94,7 @@ def check_learner(learner: Learner | Informed) -> None:
     for case in cases():
         told = _told(learner, case)
         learned = _check_starts(told, case)
-        _check_barrier(case)
+        check_barrier(case)
         again = _learn(told, case, None, f"{case.name}, asked again")
         _check_equal(
             learned, again, f"{case.name}: a learner must give the same answer when asked again"
@@ -95,6 +103,8 @@ def check_learner(learner: Learner | Informed) -> None:
             _check_twin(told, case, learned)
     _check_lists(learner)
     _check_refusals(learner)
+    if watches(learner):
+        _check_unwatched(learner)
 
 
 def _told(learner: Learner | Informed, case: Case) -> Learner:
@@ -126,16 +136,19 @@ def _learn(learner: Learner, case: Case, start: Policy | None, place: str) -> Le
 
     def given() -> dict[str, object]:
         parts = {"target": target, **parts_of(case.seen)}
+        if watches(learner):
+            features, actions = dense(case.observations.features), case.observations.actions
+            parts["what is observed"] = np.column_stack([features, actions])
         if start is not None:
             parts["start"] = start.probabilities
         return {name: _bits(part) for name, part in parts.items()}
 
     before = given()
+    more: dict[str, Any] = {} if start is None else {"start": start}
+    if watches(learner):
+        more["observations"] = case.observations
     try:
-        if start is None:
-            learned = learner.learn(case.seen, target)
-        else:
-            learned = learner.learn(case.seen, target, start=start)
+        learned = learner.learn(case.seen, target, **more)
     except Exception as error:
         raise AssertionError(
             f"{place}: a learner must learn, but raised {_shown(error)}"
@@ -277,45 +290,12 @@ def _check_twin(learner: Learner, case: Case, learned: Learned) -> None:
     _check_equal(learned, other, f"{case.name}: {message}")
 
 
-def _check_barrier(case: Case) -> None:
-    """Nothing that a learner is given leads to φ or A."""
-    phi: Any = case.mdp.features
-    secrets = (
-        ("true features", phi if isinstance(phi, np.ndarray) else phi.data),
-        ("worldview", case.view.matrix),
-        ("worldview", case.view.basis),
-    )
-    for found in _holdings(case.seen):
-        for name, secret in secrets:
-            promise(
-                not (isinstance(found, np.ndarray) and np.may_share_memory(found, secret)),
-                f"{case.name}: what a learner sees must not hold the {name}",
-            )
-
-
-def _holdings(root: object) -> Iterator[object]:
-    """All that can be reached from an object by attributes, entries and what an array views."""
-    ahead, met = [root], set()
-    while ahead:
-        found = ahead.pop()
-        if id(found) in met or isinstance(found, type):
-            continue
-        met.add(id(found))
-        yield found
-        ahead += list(getattr(found, "__dict__", {}).values())
-        if isinstance(found, np.ndarray):
-            ahead.append(found.base)
-        elif isinstance(found, (tuple, list, set, frozenset)):
-            ahead += found
-        elif isinstance(found, dict):
-            ahead += [*found.keys(), *found.values()]
-
-
 def _check_lists(learner: Learner | Informed) -> None:
     case = next(cases())
     told, message = _told(learner, case), f"{case.name}: the target may be a list"
     try:
-        listed = told.learn(case.seen, case.target.tolist())
+        more: dict[str, Any] = {"observations": case.observations} if watches(told) else {}
+        listed = told.learn(case.seen, case.target.tolist(), **more)
     except Exception as error:
         raise AssertionError(f"{message}, but it raised {_shown(error)}") from error
     _check_equal(_learn(told, case, None, case.name), listed, f"{message}, with the same answer")
@@ -326,8 +306,11 @@ def _check_refusals(learner: Learner | Informed) -> None:
     target, k = case.target, case.mdp.n_features
     stranger = Policy.uniform(chain(6))
 
-    def learn(target: Floats, start: Policy | None = None) -> Learned:
-        return _told(learner, case).learn(case.seen, target, start)
+    def learn(target: Floats, start: Policy | None = None, **others: Any) -> Learned:
+        told = _told(learner, case)
+        if watches(told):
+            others = {"observations": case.observations, **others}
+        return told.learn(case.seen, target, start, **others)
 
     attempts: dict[str, Callable[[], object]] = {
         "a target with an entry too many": lambda: learn(np.append(target, 0.0)),
@@ -336,6 +319,11 @@ def _check_refusals(learner: Learner | Informed) -> None:
         "an infinite target": lambda: learn(target * [np.inf, 1.0, 1.0]),
         "a start of another MDP": lambda: learn(target, stranger),
     }
+    if watches(learner):
+        wider = replace(case, view=Worldview(np.ones((7, k))))
+        attempts["observations of other features"] = lambda: learn(
+            target, observations=wider.observations
+        )
     if isinstance(learner, Informed):
         informed = learner.informed
         attempts["a reward with a weight too many"] = lambda: informed(
@@ -350,6 +338,20 @@ def _check_refusals(learner: Learner | Informed) -> None:
         except Exception as error:
             raise AssertionError(f"{demand}, but it raised {_shown(error)}") from error
         promise(False, f"{demand}, but it was accepted")
+
+
+def _check_unwatched(learner: Any) -> None:
+    """Without observations it learns, or says that it cannot."""
+    case = next(cases())
+    try:
+        learned = learner.learn(case.seen, case.target)
+    except InvalidInputError:
+        return
+    except Exception as error:
+        message = "without observations a learner must learn or raise an InvalidInputError"
+        raise AssertionError(f"{message}, but it raised {_shown(error)}") from error
+    place = f"{case.name}, without observations"
+    _check_learned(learner, case, Policy.uniform(case.seen), learned, place)
 
 
 def _check_equal(one: Learned, other: Learned, message: str) -> None:
