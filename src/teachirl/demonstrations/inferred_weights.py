@@ -35,8 +35,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 import scipy.sparse as sp
-from scipy.optimize import OptimizeResult, minimize
 
 from ..arrays import Floats, frozen
 from ..errors import Status, require
@@ -311,7 +311,7 @@ class _Fit:
             point = self.model.at(self.B @ z, point.values)
             return self.loss(z, point)
 
-        found: OptimizeResult = minimize(
+        found: scipy.optimize.OptimizeResult = scipy.optimize.minimize(
             objective,
             z,
             jac=True,

@@ -15,14 +15,15 @@ multiply. Here are two:
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
-from scipy.stats import norm
 
 from ..arrays import Floats
 from ..demonstrations.trajectories import Trajectories
 from ..mdp.model import MDP
 
+NORMAL = NormalDist()
 BOLDEST = 0.75  # of the capital that can be lost in one bet
 # How much of the density stays uniform: what is lost at most if the guess is wrong.
 CAUTION = 0.1
@@ -86,10 +87,10 @@ def for_seeing(level: float, guess: float, error: float) -> float:
     level : float in [0, 1], what was drawn
     guess, error : float, where the answer lies between what the two ends show, and its error
     """
-    mass = float(norm.cdf((1.0 - guess) / error) - norm.cdf(-guess / error))
+    mass = NORMAL.cdf((1.0 - guess) / error) - NORMAL.cdf(-guess / error)
     if mass < 1e-12:
         return math.log(CAUTION + (1.0 - CAUTION))
-    peak = float(norm.pdf((level - guess) / error)) / (error * mass)
+    peak = NORMAL.pdf((level - guess) / error) / (error * mass)
     return math.log(CAUTION + (1.0 - CAUTION) * peak)
 
 

@@ -34,8 +34,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import null_space
-from scipy.optimize import linprog
+import scipy  # its parts are loaded when they are used
 
 from ..arrays import Floats, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
@@ -339,7 +338,7 @@ class _Search:
             if left < 3:
                 return
             before, ray = self.upper, self.best
-            others = Worldview(null_space(ray[None]).T @ self.basis)
+            others = Worldview(scipy.linalg.null_space(ray[None]).T @ self.basis)
             found = worst_case_by_bundle(
                 self.mdp,
                 others,
@@ -367,7 +366,7 @@ class _Search:
         below[:n, 0], below[:n, 1:-1] = -1.0, cuts
         below[n:, 1:-1] = np.vstack([np.eye(rank), -np.eye(rank)])
         below[n:, -1] = np.concatenate([-box.high, box.low])
-        found = linprog(
+        found = scipy.optimize.linprog(
             np.eye(rank + 2)[0],
             A_ub=below,
             b_ub=np.zeros(len(below)),

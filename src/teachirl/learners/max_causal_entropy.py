@@ -30,8 +30,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike
-from scipy.optimize import OptimizeResult, minimize
 
 from ..arrays import Floats
 from ..errors import require
@@ -256,7 +256,7 @@ class _Search:
             tried = self.at(B @ z, tried.point.values)
             return tried.value(self.rho), B.T @ tried.slope(self.rho)
 
-        def callback(intermediate_result: OptimizeResult) -> None:
+        def callback(intermediate_result: scipy.optimize.OptimizeResult) -> None:
             theta = B @ intermediate_result.x
             same = np.array_equal(theta, tried.theta)
             self.accept(tried if same else self.at(theta, tried.point.values))
@@ -265,7 +265,7 @@ class _Search:
             if status is not None or self.outside:
                 raise StopIteration
 
-        minimize(
+        scipy.optimize.minimize(
             objective,
             np.zeros(B.shape[1]),
             jac=True,

@@ -25,7 +25,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import scipy  # its parts are loaded when they are used
 
 from ..arrays import Floats
 from ..precision import SEARCH_TIE, ranks
@@ -121,7 +121,9 @@ class _Hull:
         while upper > self.goal:
             try:
                 facets = _facets(np.array(self.looks))
-            except QhullError:  # AM is too flat, or too many of its points lie in one plane
+            except (
+                scipy.spatial.QhullError
+            ):  # AM is too flat, or too many of its points lie in one plane
                 return Proof(upper, self.best, True)
             for facet in facets:
                 if facet.key not in self.bounds:
@@ -201,7 +203,7 @@ def _facets(points: Floats) -> list[_Facet]:
         ends = [(1.0, float(points.max())), (-1.0, float(-points.min()))]
         return [_Facet((sign, end), np.array([sign]), end) for sign, end in ends]
     found: dict[tuple[float, ...], _Facet] = {}
-    for row in ConvexHull(points).equations:
+    for row in scipy.spatial.ConvexHull(points).equations:
         key = tuple(np.round(row, 9).tolist())
         found.setdefault(key, _Facet(key, row[:-1], -float(row[-1])))
     return sorted(found.values(), key=lambda facet: facet.place)
