@@ -216,7 +216,7 @@ def test_the_bounds_do_not_trust_the_linear_programs(monkeypatch, fault):
     mdp = ti.worlds.garnet(rng, 5, 2, 2, n_features=2, per_pair=True)
     view, policy = ti.Worldview(np.eye(2)), ti.Policy.uniform(mdp)
     corners, mu = vertices(mdp), ti.feature_expectations(mdp, policy)
-    real = optimality.linprog
+    real = optimality.scipy.optimize.linprog
 
     def faulty(*args, **options):
         found = real(*args, **options)
@@ -226,7 +226,7 @@ def test_the_bounds_do_not_trust_the_linear_programs(monkeypatch, fault):
             found.ineqlin.marginals = rng.standard_normal(len(found.ineqlin.marginals))
         return found
 
-    monkeypatch.setattr(optimality, "linprog", faulty)
+    monkeypatch.setattr(optimality.scipy.optimize, "linprog", faulty)
     look = best_look(mdp, view, policy, max_solves=40)
     basis = distinct_basis(corners, view.matrix)
     check_against(corners, basis, mu, view, look, exact_look(corners, basis, mu))

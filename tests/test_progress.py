@@ -45,6 +45,30 @@ def test_the_pace_is_that_of_this_run(clock):
     assert progress.seconds_left() == 15 * 2.0
 
 
+def test_the_time_left_goes_on_while_a_unit_does(clock):
+    """It neither freezes nor promises the end of a unit that takes longer than all before."""
+    with Progress(clock=clock) as progress:
+        part = progress.part("fig5", total=6)
+        work(clock, part, 2, seconds_each=10.0)
+        assert progress.seconds_left() == 40.0
+        clock.now += 4.0
+        assert progress.seconds_left() == 36.0
+        clock.now += 16.0
+        assert progress.seconds_left() == 60.0  # three more that take 20 each, as this has
+
+
+def test_bars_make_room(clock):
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, width=100, no_color=True)
+    with Progress(console, clock) as progress:
+        part = progress.part("fig5", total=2)
+        with progress.paused():
+            file.write("FIRST\n")
+        work(clock, part, 2, seconds_each=1.0)
+    drawn = file.getvalue()
+    assert drawn.index("0/2") < drawn.index("FIRST") < drawn.index("2/2")
+
+
 def test_several_units_at_once(clock):
     with Progress(clock=clock) as progress:
         part = progress.part("fig5", total=10)

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 from rich import progress as rich
 from rich.console import Console
+from rich.text import Text
 
 from ..errors import legible
 
@@ -66,12 +68,12 @@ class Progress:
             rich.TextColumn("{task.description}", markup=False),
             rich.BarColumn(),
             rich.MofNCompleteColumn(),
-            rich.TextColumn("{task.fields[left]}"),
+            _TimeLeft(self),
             console=console,
             disable=console is None,
             refresh_per_second=2,
         )
-        self.in_all = self.bars.add_task("in all", total=0, left="", visible=False)
+        self.in_all = self.bars.add_task("in all", total=0, visible=False)
 
     @classmethod
     def on_stderr(cls) -> Progress:
@@ -90,22 +92,49 @@ class Progress:
 
     def part(self, name: str, total: int, *, done: int = 0, weight: float = 1.0) -> Part:
         """A part of `total` units, `done` of them earlier; name all before the work begins."""
-        row = self.bars.add_task(legible(name), total=total, left="")
+        row = self.bars.add_task(legible(name), total=total)
         self.parts.append(Part(self, row, total, done, weight))
         self.show()
         return self.parts[-1]
 
     def seconds_left(self, *parts: Part) -> float | None:
-        """For these parts, or for all of them; None as long as no unit is finished."""
+        """For these parts, or for all of them; None as long as no unit is finished.
+
+        What the unit at hand has taken counts: the time goes down with it, and up once it takes
+        longer than those before.
+        """
         weight = sum(part.fresh * part.weight for part in self.parts)
         if weight == 0:
             return None
         pace = sum(part.seconds for part in self.parts) / weight
+        begun, spent = self._at_hand(), self.clock() - self.latest
         left = 0.0
         for part in parts or self.parts:
             per_unit = part.seconds / part.fresh if part.fresh else pace * part.weight
-            left += per_unit * (part.total - part.done)
+            units = part.total - part.done
+            if part is begun:
+                left += max(per_unit - spent, 0.0) + max(per_unit, spent) * (units - 1)
+            else:
+                left += per_unit * units
         return left
+
+    def _at_hand(self) -> Part | None:
+        """The part that is worked on: the first that is not finished."""
+        return next((part for part in self.parts if part.done < part.total), None)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The bars make room for what is printed within the block."""
+        drawn = self.bars.live.is_started
+        if drawn:
+            self.bars.live.transient = True
+            self.bars.stop()
+        try:
+            yield
+        finally:
+            if drawn:
+                self.bars.live.transient = False
+                self.bars.start()
 
     def lap(self) -> float:
         """Seconds since the last call."""
@@ -114,10 +143,26 @@ class Progress:
 
     def show(self) -> None:
         """Bring the bars up to date."""
-        rows = {part.row: [part] for part in self.parts} | {self.in_all: self.parts}
-        for row, parts in rows.items():
+        for row, parts in self.rows.items():
             done, total = sum(part.done for part in parts), sum(part.total for part in parts)
-            left = self.seconds_left(*parts) if done < total else None
-            text = "" if left is None else f"{timedelta(seconds=round(left))} left"
-            self.bars.update(row, completed=done, total=total, left=text)
+            self.bars.update(row, completed=done, total=total)
         self.bars.update(self.in_all, visible=len(self.parts) > 1)
+
+    @property
+    def rows(self) -> dict[rich.TaskID, list[Part]]:
+        """What each row of the bars is about."""
+        return {self.in_all: self.parts} | {part.row: [part] for part in self.parts}
+
+
+class _TimeLeft(rich.ProgressColumn):
+    """The time left, anew whenever the bars are drawn."""
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__()
+        self.progress = progress
+
+    def render(self, task: rich.Task) -> Text:
+        parts = self.progress.rows.get(task.id, [])  # which is drawn as soon as it is there
+        going = any(part.done < part.total for part in parts)
+        left = self.progress.seconds_left(*parts) if going else None
+        return Text("" if left is None else f"{timedelta(seconds=round(left))} left")
