@@ -20,6 +20,7 @@ COMMANDS = (
     "check",
     "init",
     "certify",
+    "compare",
     "export",
     "teach",
     "frontier",

@@ -20,6 +20,7 @@ from ... import __version__
 from ...errors import TeachirlError
 from .certify import certify
 from .check import check
+from .compare import compare
 from .export import export
 from .frontier import frontier
 from .init import init
@@ -41,7 +42,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-for command in (init, check, certify, teach, frontier, export, worlds, reproduce):
+for command in (init, check, certify, teach, frontier, compare, export, worlds, reproduce):
     app.command(short_help=summary(command))(command)
 app.add_typer(runs, name="runs")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...mdp.policy import Policy
     from ...study.progress import Progress
     from ..document.elements import Document
-    from ..problem import Problem
+    from ..problem import Change, Problem
 
 
 @contextmanager
@@ -25,11 +25,17 @@ def deciding(
     """The problem of a file, changed as the options say, and progress on stderr."""
     with loading():
         from ...study.progress import Progress
-        from ..problem import Change, read_problem
-    changes = [] if sees is None else [Change.sees(sees)]
-    changes += [Change.set(text) for text in sets or []]
+        from ..problem import read_problem
     with Progress.on_stderr() as progress:
-        yield read_problem(file, changes=changes), progress
+        yield read_problem(file, changes=changes_of(sees, sets)), progress
+
+
+def changes_of(sees: str | None, sets: list[str] | None) -> list[Change]:
+    """What the options ask to change."""
+    from ..problem import Change
+
+    seen = [] if sees is None else [Change.sees(sees)]
+    return [*seen, *(Change.set(text) for text in sets or [])]
 
 
 # The exit code of a command that has its answer: what was asked for is not guaranteed.

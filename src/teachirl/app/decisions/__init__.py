@@ -4,6 +4,7 @@ from .assessment import Assessment, Guarantee, assess
 from .check import Check, Feature, Notice, Oddity, check
 from .comparison import SAME_GUARANTEE, Difference, Shortfall
 from .demonstration import WhatToShow
+from .differing import Differing, differing, news
 from .frontier import Frontier, Point, frontier
 from .policies import policies
 from .set_search import Cut
@@ -17,6 +18,7 @@ __all__ = [
     "Check",
     "Cut",
     "Difference",
+    "Differing",
     "Ending",
     "Feature",
     "Frontier",
@@ -32,7 +34,9 @@ __all__ = [
     "WhatToShow",
     "assess",
     "check",
+    "differing",
     "frontier",
+    "news",
     "plan",
     "policies",
 ]

@@ -1,0 +1,117 @@
+"""Where two results, as JSON has them, differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...precision import INVISIBLE
+
+# What is longer is a sentence, and said in numbers as well.
+LONGEST = 80
+# Of a result, what follows from the rest, or is not news: whole policies, simulations, proofs.
+LEFT_OUT = frozenset(
+    {
+        *("below", "blind_spot", "learners", "looks", "mismatch", "nearness", "notes", "optimal"),
+        *("policy", "relative_risk", "steps", "title", "weights", "worst_policy"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Differing:
+    """A value that differs.
+
+    Attributes
+    ----------
+    what : where it stands, in words from the outside in
+    first, second : the values; None where there is none
+    """
+
+    what: str
+    first: Any
+    second: Any
+
+
+def differing(first: Any, second: Any, what: tuple[str, ...] = ()) -> Iterator[Differing]:
+    """The numbers, short texts and truths in which two results differ, in their order.
+
+    Parameters
+    ----------
+    first, second : what JSON has: objects, lists and values. Entries of lists go by their ``name``,
+        if they have one, or by their number
+    what : where they stand
+
+    Returns
+    -------
+    iterator of Differing; numbers that differ by rounding are left out
+
+    Examples
+    --------
+    >>> list(differing({"reward": {"best": 1.0}}, {"reward": {"best": 2.0}}))
+    [Differing(what='reward, best', first=1.0, second=2.0)]
+    """
+    if isinstance(first, (Mapping, list)) or isinstance(second, (Mapping, list)):
+        one, other = _entries(first), _entries(second)
+        for key in [*one, *(key for key in other if key not in one)]:
+            yield from differing(one.get(key), other.get(key), (*what, key))
+        return
+    if not _same(first, second):
+        yield Differing(", ".join(filter(None, what)), first, second)
+
+
+def news(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a result, as JSON has it, what one compares.
+
+    Parameters
+    ----------
+    result : what JSON has of an assessment, a plan or a frontier
+
+    Returns
+    -------
+    dict, without what follows from the rest; what to teach stands in for all steps
+
+    Examples
+    --------
+    >>> news({"cost": 3.0, "stop": 1, "steps": [{"name": ""}, {"name": "ice"}, {"name": "fog"}]})
+    {'cost': 3.0, 'stop': 1, 'teach': ['ice']}
+    """
+    found = {key: value for key, value in result.items() if key not in LEFT_OUT}
+    if "guarantees" in found:
+        exact = [each for each in found["guarantees"] if each.get("name") == "exact"]
+        found["guarantees"] = [
+            {key: value for key, value in each.items() if key in ("name", "reward", "behind")}
+            for each in exact
+        ]
+    if "steps" in result and "stop" in result:
+        taken = result["steps"][1 : result["stop"] + 1]
+        found["teach"] = [step.get("name", "") for step in taken] or ["(nothing)"]
+    return found
+
+
+def _entries(value: Any) -> dict[str, Any]:
+    """The entries of an object or a list, by what they are called."""
+    if isinstance(value, Mapping):
+        return {key: each for key, each in value.items() if key != "name"}
+    if not isinstance(value, list):
+        return {}
+    if value and all(isinstance(each, str) for each in value):
+        return {"": ", ".join(value)}
+    named = all(isinstance(each, Mapping) and each.get("name") for each in value)
+    names = [each["name"] if named else str(i) for i, each in enumerate(value)]
+    return dict(zip(names, value, strict=True))
+
+
+def _same(first: Any, second: Any) -> bool:
+    if any(isinstance(each, str) and len(each) > LONGEST for each in (first, second)):
+        return True
+    numbers = [
+        x for x in (first, second) if isinstance(x, (int, float)) and not isinstance(x, bool)
+    ]
+    if len(numbers) < 2:
+        return bool(first == second)
+    return abs(numbers[0] - numbers[1]) <= INVISIBLE * max(map(abs, numbers))
+
+
+__all__ = ["Differing", "differing", "news"]

@@ -1,0 +1,83 @@
+"""`teachirl compare`: two problem files, or two results, side by side."""
+
+import json
+import sys
+
+import pytest
+
+from problem_files import PROBLEMS
+from teachirl.app import cli
+
+GRID = PROBLEMS / "grid.toml"
+
+
+@pytest.fixture
+def teachirl(monkeypatch, capsys):
+    """Call the command in this process: its exit code, and what it printed to stdout and stderr."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["teachirl", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, captured.err
+
+    return call
+
+
+def test_a_file_and_what_if(teachirl):
+    code, out, err = teachirl("compare", GRID, "--sees", "+cell 2", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)["comparison"]
+    assert found["asked"] == [
+        {"what": "learner, sees", "first": "cell 1", "second": "cell 1, cell 2"}
+    ]
+    values = {each["what"]: (each["first"], each["second"]) for each in found["found"]}
+    assert values["plan, cost"] == (2.0, 1.0)
+    assert values["plan, teach"] == ("cell 0, cell 2", "cell 0")
+
+
+def test_two_files_of_which_one_is_edited(teachirl, tmp_path):
+    other = tmp_path / "other.toml"
+    other.write_text(GRID.read_text().replace('"cell 0" = 1.0', '"cell 0" = 2.0'))
+    out = teachirl("compare", GRID, other)[1].splitlines()
+    assert out[0] == "grid and other"
+    rows = [line.split("  ") for line in out]
+    assert ["reward, weights, cell 0", "1     2"] in [
+        [row[0], "  ".join(row[1:]).strip()] for row in rows
+    ]
+    assert any(row[0] == "assessment, reward, best" for row in rows)
+    same = tmp_path / "same.toml"
+    same.write_text(GRID.read_text())
+    assert teachirl("compare", GRID, same)[1].splitlines()[-1] == "Nothing differs."
+
+
+def test_results(teachirl, tmp_path):
+    paths = []
+    for number, options in enumerate(([], ["--sees", "cell 0"])):
+        path = tmp_path / f"{number}.json"
+        path.write_text(teachirl("certify", GRID, *options, "--json")[1])
+        paths.append(path)
+    out = teachirl("compare", *paths)[1]
+    assert "What is asked" not in out
+    assert "assessment, guaranteed" in out
+    # A result and a problem file have the assessment in common.
+    assert "assessment, guaranteed" in teachirl("compare", paths[1], GRID)[1]
+    (tmp_path / "plan.json").write_text(teachirl("teach", GRID, "--json")[1])
+    for arguments, message in (
+        ([paths[0]], "expected a second file, or --sees or --set, got none"),
+        ([paths[0], tmp_path / "plan.json"], "expected results of the same command, got asses"),
+        ([paths[0], "--sees", "cell 0"], "--sees and --set are for problem files"),
+        ([paths[0], tmp_path / "none.json"], "No such file"),
+    ):
+        code, out, err = teachirl("compare", *arguments)
+        assert (code, out) == (2, "") and message in err
+    for text, message in (
+        ('{"version": 1}', "version must be 2, got 1"),
+        ("[1]", "must be an object"),
+        ("{", "JSON"),
+        ('{"version": 2, "assessment": 3}', "assessment must be an object, got"),
+    ):
+        paths[1].write_text(text)
+        code, out, err = teachirl("compare", *paths)
+        assert (code, out) == (2, "") and message in err
