@@ -6,7 +6,6 @@ What is demonstrated is in it only if it is not the task's own.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from ..arrays import Floats, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import InvalidInputError
 from ..files import JsonReader, kind_of
+from ..mdp.documents import digest, policy_document, read_policy_document
 from ..mdp.policy import Policy
 from .lesson_record import LessonStatus, Round
 from .task import Task
@@ -34,23 +34,20 @@ _FIELDS = tuple(field.name for field in fields(Round) if field.name != "name")
 
 def _digest(task: Task) -> str:
     """A fingerprint of everything that a lesson's numbers depend on."""
-    mdp, made = task.mdp, hashlib.sha256()
-    rows = mdp.dynamics.transitions
-    features: Any = mdp.features
-    parts = [features] if isinstance(features, np.ndarray) else []
-    if not parts:
-        parts = [features.indptr, features.indices, features.data]
-    parts += [rows.indptr, rows.indices, rows.data, mdp.dynamics.offsets, mdp.start]
-    parts += [np.array(mdp.discount), task.weights, task.worldview.matrix, task.teachable]
-    parts += [task.costs, task.demonstration.expectations, np.array(task.demonstration.error)]
-    parts += [np.array(task.required, int), np.array(task.forbidden, int)]
-    for part in parts:
-        array = np.ascontiguousarray(part)
-        if array.dtype.kind == "i":
-            array = array.astype(np.int64)
-        made.update(repr((array.shape, array.dtype.str)).encode())
-        made.update(array.tobytes())
-    return made.hexdigest()
+    shown = task.demonstration
+    return digest(
+        task.mdp,
+        [
+            task.weights,
+            task.worldview.matrix,
+            task.teachable,
+            task.costs,
+            shown.expectations,
+            np.array(shown.error),
+            np.array(task.required, int),
+            np.array(task.forbidden, int),
+        ],
+    )
 
 
 def lesson_as_json(lesson: Lesson) -> str:
@@ -64,7 +61,7 @@ def lesson_as_json(lesson: Lesson) -> str:
         "rounds": [
             {name: _plain(getattr(each, name)) for name in _FIELDS} for each in lesson.rounds
         ],
-        "policy": _policy_document(lesson.policy),
+        "policy": policy_document(lesson.policy),
         "demonstration": None
         if own
         else {
@@ -72,7 +69,7 @@ def lesson_as_json(lesson: Lesson) -> str:
             "bias": shown.bias,
             "radius": shown.radius,
             "confidence": shown.confidence,
-            "policy": None if shown.policy is None else _policy_document(shown.policy),
+            "policy": None if shown.policy is None else policy_document(shown.policy),
         },
     }
     return json.dumps(document, allow_nan=False, indent=1)
@@ -83,12 +80,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return [_plain(float(entry)) for entry in value]
     return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def _policy_document(policy: Policy) -> dict[str, Any]:
-    if policy.pairs is not None:
-        return {"pairs": policy.pairs.tolist()}
-    return {"chances": policy.probabilities.tolist()}
 
 
 def read_lesson(text: str, task: Task, source: str, lesson: Callable[..., Lesson]) -> Lesson:
@@ -155,20 +146,7 @@ def _round(reader: JsonReader, task: Task, earlier: list[Round]) -> Round:
 
 
 def _policy(reader: JsonReader, task: Task) -> Policy:
-    dynamics = task.mdp.dynamics
-    try:
-        if "pairs" in reader.value:
-            pairs = reader.numbers("pairs")
-            last = task.mdp.n_pairs - 1
-            # Before they become integers, which would wrap around.
-            if not ((pairs == np.trunc(pairs)) & (pairs >= 0) & (pairs <= last)).all():
-                reader.fail("pairs", f"must be whole numbers from 0 to {last}")
-            return Policy(dynamics, pairs=pairs.astype(np.int64))
-        chances = reader.numbers("chances")
-        Policy(dynamics, chances=chances)  # checks them; and normalises, which rounds
-        return Policy.of_chances(dynamics, chances)
-    except InvalidInputError as error:
-        reader.fail("", f"is no policy of the task: {error}")
+    return read_policy_document(reader, task.mdp, "the task")
 
 
 def _demonstration(reader: JsonReader, task: Task) -> Demonstration:
