@@ -128,9 +128,7 @@ def next_probe(
         row; None for all of the MDP's features
     rng : numpy.random.Generator, of which the learner must know nothing
     feature : str, test this candidate alone, holding what the others show; None tests all at once
-    near : Policy, such as the expert's, that is mixed in, so that what is shown stays near to it;
-        a test of one feature holds what the others show at this policy's amounts. The uniform one
-        by default
+    near : Policy, such as the expert's, that is mixed in, so that what is shown stays near to it
     share : float in (0, 1], how much of what is shown is the probe; less than 1 needs `near`
 
     Returns
@@ -165,7 +163,7 @@ def next_probe(
         vertices, inradius = _simplex(mdp, rows, rng)
     else:
         tested = library.indices([feature], "feature")[0]
-        vertices, inradius = _segment(library, survivors, tested, near)
+        vertices, inradius = _segment(library, survivors, tested)
     # Drawn last: all else is settled, whatever comes.
     levels = rng.dirichlet(np.ones(len(vertices)))
     policy = mixture(mdp, vertices, levels)
@@ -275,17 +273,16 @@ def _enlarged(points: Floats, corners: list[int]) -> list[int]:
         corners[int(corner)] = int(point)
 
 
-def _segment(
-    library: Library, survivors: Sequence[int], tested: int, near: Policy | None
-) -> tuple[list[Policy], float]:
-    """The two policies that differ most in the tested candidate and show the others alike."""
+def _segment(library: Library, survivors: Sequence[int], tested: int) -> tuple[list[Policy], float]:
+    """The two policies that differ most in the tested candidate, and show the others as the uniform
+    policy does: one inside of all that there is, which leaves room."""
     mdp, name = library.mdp, library.names[tested]
     require(
         tested in survivors, f"feature: {name!r} is excluded, or nothing that policies can change"
     )
     group = library.group_of(tested)
     held = library.select(i for i in survivors if i not in group)
-    base = Policy.uniform(mdp) if near is None else near
+    base = Policy.uniform(mdp)
     weights = library.view.matrix[tested]
     ends = [extreme(mdp, held, weights, base) for extreme in (worst_case, best_case)]
     policies = [base if end.witness is None else end.witness for end in ends]

@@ -21,10 +21,12 @@ from ...errors import TeachirlError
 from .certify import certify
 from .check import check
 from .compare import compare
+from .diagnose import diagnose
 from .export import export
 from .frontier import frontier
 from .init import init
 from .options import summary
+from .probe import probe
 from .reproduce import reproduce
 from .runs import runs
 from .screen import filtered, shortened
@@ -42,7 +44,19 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-for command in (init, check, certify, teach, frontier, compare, export, worlds, reproduce):
+for command in (
+    init,
+    check,
+    certify,
+    teach,
+    frontier,
+    compare,
+    probe,
+    diagnose,
+    export,
+    worlds,
+    reproduce,
+):
     app.command(short_help=summary(command))(command)
 app.add_typer(runs, name="runs")
 

@@ -1,5 +1,6 @@
 """From a problem to a decision, in numbers: how things stand, what to teach, what a budget buys."""
 
+from .acquaintance import Acquaintance, CandidateKnown, Standing, acquaint
 from .assessment import Assessment, Guarantee, assess
 from .check import Check, Feature, Notice, Oddity, check
 from .comparison import SAME_GUARANTEE, Difference, Shortfall
@@ -13,8 +14,10 @@ from .teaching_plan import Alternative, Ending, Step, TeachingPlan, plan
 
 __all__ = [
     "SAME_GUARANTEE",
+    "Acquaintance",
     "Alternative",
     "Assessment",
+    "CandidateKnown",
     "Check",
     "Cut",
     "Difference",
@@ -29,9 +32,11 @@ __all__ = [
     "Point",
     "Shortfall",
     "Simulated",
+    "Standing",
     "Step",
     "TeachingPlan",
     "WhatToShow",
+    "acquaint",
     "assess",
     "check",
     "differing",

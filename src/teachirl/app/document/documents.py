@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...errors import require
 from ...study.provenance import package_versions
-from ..decisions import Assessment, Check, Frontier, TeachingPlan
+from ..decisions import Acquaintance, Assessment, Check, Frontier, TeachingPlan, acquaint
 from ..problem import Problem
+from .acquaintance import acquaintance_headline, what_is_known
 from .assessment import assessment_headline, how_things_stand
 from .check import check_headline, what_looks_odd, what_there_is
 from .elements import Bullets, Code, Column, Document, Facts, Headline, Section, Sentence, Table
@@ -19,7 +20,7 @@ from .notes import rests_on
 from .plan import plan_headline, what_is_different, what_to_teach
 from .world import what_to_show, world_section
 
-Decision: TypeAlias = Assessment | TeachingPlan | Frontier | Check
+Decision: TypeAlias = Assessment | TeachingPlan | Frontier | Check | Acquaintance
 
 
 class _Kind(NamedTuple):
@@ -36,6 +37,7 @@ KINDS: dict[type, _Kind] = {
     TeachingPlan: _Kind("plan", "teach", plan_headline, (what_to_teach, what_is_different)),
     Frontier: _Kind("frontier", "frontier", frontier_headline, (what_a_budget_buys,)),
     Assessment: _Kind("assessment", "certify", assessment_headline, (how_things_stand,)),
+    Acquaintance: _Kind("diagnosis", "diagnose", acquaintance_headline, (what_is_known,)),
     Check: _Kind("check", "check", check_headline, (what_looks_odd, what_there_is)),
 }
 
@@ -83,6 +85,8 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
     facts, sentences = (tuple(chain.from_iterable(each)) for each in zip(*headlines, strict=True))
     yield Section("In short", (Facts(facts), Bullets(sentences)))
     yield rests_on(problem, _first(found, Assessment))
+    if problem.unknown is not None and _first(found, Acquaintance) is None:
+        yield what_is_known(problem, acquaint(problem))
     for each in found:
         for make in KINDS[type(each)].sections:
             yield make(problem, each)

@@ -24,10 +24,19 @@ def rests_on(problem: Problem, assessment: Assessment | None = None) -> Section:
     -------
     Section, without sentences if there is nothing to say
     """
-    said = [*_of_rewards(problem), *_of_episodes(problem)]
+    said = [*_of_the_learner(problem), *_of_rewards(problem), *_of_episodes(problem)]
     if assessment is not None:
         said += _of_the_worst_case(assessment)
     return Section("What this rests on", (Bullets(tuple(map(Sentence, said)), "notes"),))
+
+
+def _of_the_learner(problem: Problem) -> Iterator[str]:
+    found = problem.diagnosis
+    if found is not None:
+        yield (
+            "Nobody knows what the learner sees: guarantees count with what is proved that it has, "
+            f"with confidence {found.confidence:g}, and nothing else."
+        )
 
 
 def _of_rewards(problem: Problem) -> Iterator[str]:

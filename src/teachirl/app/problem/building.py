@@ -15,6 +15,7 @@ from ...mdp.model import MDP
 from ...mdp.policy import Policy
 from ...teachers import Teacher
 from ...worlds import World
+from .answers import build_unknown
 from .changes import Change, changed
 from .episodes import read_episodes, read_policy
 from .features import Features, build_teachables, build_view
@@ -130,7 +131,8 @@ def _problem(
     at = place / "plan"
     parts: dict[str, Any] = {
         "reward": lambda: build_reward(file.reward, place / "reward", folder, world, features),
-        "worldview": lambda: build_view(file.learner, place / "learner", folder, features),
+        "view": lambda: build_view(file.learner, place / "learner", folder, features),
+        "unknown": lambda: build_unknown(file.learner, place / "learner", folder, world, features),
         "teachables": lambda: build_teachables(file.teach, place / "teach", features, seen, world),
         "teacher": lambda: cast(Teacher, _made("teacher", plan.teacher, at / "teacher", simulated)),
         "asked": lambda: build_goals(plan, at, features),

@@ -12,6 +12,7 @@ import numpy as np
 from ...arrays import Floats, frozen
 from ...demonstrations.demonstration import Demonstration, as_demonstration
 from ...demonstrations.inferred_weights import InferredWeights, infer_weights
+from ...diagnosis.diagnosis import Diagnosis
 from ...learners import Informed
 from ...learners import Learner as LearnerProtocol
 from ...mdp.model import MDP
@@ -25,6 +26,7 @@ from ...views.teaching_risk import teaching_risk
 from ...views.worldview import Worldview
 from ...what_to_show.search import Shown, best_demonstration
 from ...worlds import World
+from .answers import UnknownLearner
 from .features import Teachables
 from .goals import Baseline
 from .places import Place
@@ -60,7 +62,8 @@ class Problem:
     world : World, its MDP with the true features, and where its states lie
     files : tuple of pairs of str, the name and the SHA-256 of each file that was read beside it
     reward : RewardSource, where the weights come from, and how much of the rewards they leave out
-    worldview : Worldview, what the learner sees
+    view : Worldview, what the learner sees as the file says; nothing of one who is unknown
+    unknown : UnknownLearner, what the file says of one of whom nobody knows; None if it is known
     teachables : Teachables, what could be taught and at what cost
     show : Show, what is demonstrated
     shown : Policy or Demonstration, if a file gives it
@@ -89,7 +92,8 @@ class Problem:
     world: World
     files: tuple[tuple[str, str], ...]
     reward: RewardSource
-    worldview: Worldview
+    view: Worldview
+    unknown: UnknownLearner | None
     teachables: Teachables
     show: Show
     shown: Policy | Demonstration | None
@@ -103,7 +107,7 @@ class Problem:
 
     def __repr__(self) -> str:
         return (
-            f"Problem({self.title!r}: {self.mdp!r}, {self.worldview.n_rows} seen, "
+            f"Problem({self.title!r}: {self.mdp!r}, {self.view.n_rows} seen, "
             f"{len(self.teachables.names)} teachable)"
         )
 
@@ -121,6 +125,19 @@ class Problem:
     def mdp(self) -> MDP:
         """The world's MDP."""
         return self.world.mdp
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis | None:
+        """What is proved, excluded and open of a learner who is unknown; else None."""
+        if self.unknown is None:
+            return None
+        with (self.place / "learner").locating():
+            return self.unknown.diagnosed(self.mdp)
+
+    @property
+    def worldview(self) -> Worldview:
+        """What the learner sees, or what is proved that it sees: what guarantees count with."""
+        return self.view if self.diagnosis is None else self.diagnosis.seen
 
     @cached_property
     def inferred(self) -> InferredWeights | None:
@@ -181,6 +198,9 @@ class Problem:
     @property
     def matching(self) -> Matching:
         """How closely learners are taken to match, as the file says."""
+        found = self.diagnosis
+        if self.mismatch is None and found is not None and found.mismatch > 0.0:
+            return Matching(found.within(found.library.view))
         return Matching(self.mismatch)
 
     def guaranteed(self, view: Worldview, demonstration: Demonstration) -> float:
@@ -211,6 +231,12 @@ class Problem:
     def task(self) -> Task:
         """The teaching problem."""
         taught, shown = self.teachables, self.shown
+        there = () if self.diagnosis is None else self.diagnosis.has
+        # What the learner is proved to have is not for sale.
+        forbidden = {
+            *taught.forbidden,
+            *(taught.names.index(name) for name in there if name in taught.names),
+        }
         with self.place.locating():
             return Task(
                 self.mdp,
@@ -220,8 +246,8 @@ class Problem:
                 taught.costs,
                 taught.names,
                 self.chosen.demonstration if self.chosen is not None else shown,
-                required=taught.required,
-                forbidden=taught.forbidden,
+                required=[i for i in taught.required if taught.names[i] not in there],
+                forbidden=sorted(forbidden),
                 indistinct=self._indistinct,
                 baseline=self.baseline.policy,
             )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, Field
 from pydantic_core import PydanticUndefined
 
-from . import goal_schema, schema
+from . import goal_schema, learner_schema, schema
 from .files import MAX_BYTES, MAX_FEATURES, MAX_NUMBERS, MAX_STATES
 from .named import NAMED, NamedCall, parameters_model
 from .reading import MAX_BYTES as MAX_TOML_BYTES
@@ -31,6 +31,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`[reward]`", schema.Reward),
     ("`[learner]`", schema.Learner),
     ("`[[learner.combination]]`", schema.Combination),
+    ("`[[learner.answer]]`", learner_schema.Answer),
     ("`[teach]`", schema.Teach),
     ("`[[teach.feature]]`", schema.Teachable),
     ("`[demonstration]`", schema.Demonstration),

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PlainValidator, model_validator
 
 from .goal_schema import Baseline, FeatureLimit, Loss, read_baseline, read_limits, read_loss
+from .learner_schema import Combination, Learner
 from .named import NamedCall, Strict, Text, exactly_one, named_call
 from .places import listed, meant, shown
 
@@ -144,36 +145,6 @@ class Reward(Strict):
             raise ValueError("max_residual is for rewards only")
         if self.trajectories is None and self.skip is not None:
             raise ValueError("skip is for trajectories only")
-        return self
-
-
-class Combination(Strict):
-    """A feature of the learner's that mixes true ones."""
-
-    name: Text = Field(description="what to call it")
-    weights: Weights = Field(description="the weight of each true feature in it, by name")
-
-
-class Learner(Strict):
-    """What the learner sees: the rows of all of these together; `sees = []` if that is nothing."""
-
-    sees: list[Text] | None = Field(
-        default=None, description="names of features that the learner sees as they are"
-    )
-    combination: list[Combination] | None = Field(
-        default=None, description="combinations of features that the learner sees"
-    )
-    matrix: Text | None = Field(
-        default=None,
-        description="a table with a column a feature and a row a combination (a column called "
-        "name may name them; features without a column have weight 0), or a .npy array "
-        "[rows, features]",
-    )
-
-    @model_validator(mode="after")
-    def _something(self) -> Learner:
-        if not self.model_fields_set:
-            raise ValueError("expected one of the keys sees, combination, matrix, got none")
         return self
 
 
