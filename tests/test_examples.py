@@ -1,5 +1,7 @@
 """The examples run, and their page says what comes out."""
 
+import ast
+import json
 import re
 import runpy
 import sys
@@ -57,13 +59,41 @@ def test_the_page_shows_every_example():
     commands = [f"{program} {arguments}" for program, arguments, _ in SHOWN]
     for name in PROBLEMS:
         assert f"teachirl teach examples/{name}.toml" in commands
-    for name in ("own_learner", "cloner", "walkthrough"):
+    for name in ("own_learner", "cloner"):
         assert f"python examples/{name}.py" in commands
+    assert "jupyter lab examples/walkthrough.ipynb" in commands
     for name in ("driving", "taxi", "frozen_lake", "classroom"):
         picture = ROOT / "docs" / "images" / f"example_{name}.png"
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert picture.stat().st_size < 200_000
         assert f"(images/{picture.name})" in PAGE
+
+
+def run_notebook(path):
+    """What the cells of a notebook show, run one after the other in one namespace."""
+    namespace, displayed = {}, []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            *body, last = ast.parse("".join(cell["source"])).body
+            if not isinstance(last, ast.Expr):
+                body, last = [*body, last], None
+            exec(compile(ast.Module(body, []), path.name, "exec"), namespace)
+            if last is not None:
+                value = eval(compile(ast.Expression(last.value), path.name, "eval"), namespace)
+                displayed += [] if value is None else [value]
+    return displayed
+
+
+def test_the_notebook_shows_results_and_holds_none():
+    path = EXAMPLES / "walkthrough.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    codes = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in codes)
+    assert path.stat().st_size < 20_000
+    shown = run_notebook(path)
+    kinds = {type(each).__name__ for each in shown}
+    assert {"MDP", "Plan", "Certificate", "Lesson", "Shown", "Picture", "DataFrame"} <= kinds
+    assert all(each._repr_html_().startswith("<") for each in shown)
 
 
 @pytest.mark.slow
@@ -72,6 +102,8 @@ def test_what_is_shown_is_printed(program, arguments, shown, monkeypatch, capsys
     monkeypatch.chdir(ROOT)
     if program == "python":
         runpy.run_path(arguments, run_name="__main__")
+    elif program == "jupyter":
+        run_notebook(ROOT / arguments.removeprefix("lab "))
     else:
         monkeypatch.setattr(sys, "argv", [program, *arguments.split()])
         with pytest.raises(SystemExit) as stop:

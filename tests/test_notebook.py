@@ -217,7 +217,8 @@ class TestPictures:
 
     def test_it_is_a_figure_of_matplotlib(self, picture):
         [axis] = picture.matplotlib().axes
-        assert axis.get_xlabel() == "column"
+        names = [f"cell {place}" for place in range(1, 6)]
+        assert [text.get_text() for text in axis.get_xticklabels()] == names
 
     def test_without_matplotlib_the_extra_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)

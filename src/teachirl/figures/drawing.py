@@ -266,7 +266,8 @@ def _bars(axis: Any, mark: Bars, place: int) -> None:
     every = max(1, math.ceil(len(x) / 6))
     crowded = _crowded(mark.marked, x[::every]) if every > 1 else set()
     shown = sorted({*x[::every].tolist(), *mark.marked} - crowded)
-    axis.set_xticks(shown, [mark.categories[index] for index in shown], fontsize=7)
+    size = {"fontsize": 7} if every > 1 else {}  # few have room enough
+    axis.set_xticks(shown, [mark.categories[index] for index in shown], **size)
 
 
 def _crowded(marked: tuple[int, ...], regular: Any) -> set[int]:

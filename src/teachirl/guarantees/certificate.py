@@ -117,7 +117,7 @@ class Certificate:
             ("guaranteed relative performance", percent_at_least(self.guaranteed)),
             ("reward at least", at_least(self.least_reward)),
             ("below the expert's by at most", at_most(self.against_expert)),
-            ("if the learner misses by at most", small(self.mismatch)),
+            ("if the learner misses by at most", small(self.mismatch) if self.mismatch else "0"),
             ("confidence", f"{self.confidence:g}"),
         )
         rows = [

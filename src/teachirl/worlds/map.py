@@ -15,6 +15,8 @@ from ..mdp.model import MDP
 CELL_NAME = re.compile(r"\brow (\d{1,4}), column (\d{1,4})\b")
 # What is larger would be a blur on a page.
 MOST_CELLS = 100_000
+# What can be written below a row of cells.
+MOST_LETTERS = 60
 # How far down and right an action of this name leads.
 STEPS = {
     **dict.fromkeys(("up", "north", "accelerate"), (-1, 0)),
@@ -74,6 +76,8 @@ class Map:
     def name(self, cell: int) -> str:
         """What to call a cell; rows and columns are counted as states are, from 0."""
         row, column = divmod(cell, self.shape[1])
+        if self.shape[0] == 1 and self.column_names:
+            return self.column_names[column]
         if self.row_names:
             return f"{self.column_names[column]}, {self.row_names[row]}"
         return f"column {column}" if self.shape[0] == 1 else f"row {row}, column {column}"
@@ -145,7 +149,11 @@ def map_of(mdp: MDP) -> Map | None:
     if (moved & (~inside | (leads != down * width + right))).any():
         return None
     shape = (mdp.n_states // width, width)
-    return Map(shape, frozen(np.arange(mdp.n_states)), steps)
+    names = dynamics.state_names or ()
+    # In one row, states can be called by their names, if there is room for them.
+    short = shape[0] == 1 and sum(map(len, names)) <= MOST_LETTERS
+    here = frozen(np.arange(mdp.n_states))
+    return Map(shape, here, steps, column_names=names if short else ())
 
 
 __all__ = ["MOST_CELLS", "Map", "Surroundings", "map_from_names", "map_of", "steps_of"]

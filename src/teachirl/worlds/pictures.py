@@ -62,9 +62,10 @@ def plot_policy(world: World | MDP, policy: Policy) -> Picture:
         )
         raise AssertionError
     drawn = Whereabouts(mdp, around, occupancy(mdp, policy))
-    # Rows and columns with names need no more of them.
-    labels = ("", "") if around.row_names else ("column", "" if around.shape[0] == 1 else "row")
-    panel = Panel("", *labels, (drawn.cells("policy"),))
+    # Rows and columns with names need no more of them, and one row needs none.
+    x_label = "" if around.column_names else "column"
+    y_label = "" if around.row_names or around.shape[0] == 1 else "row"
+    panel = Panel("", x_label, y_label, (drawn.cells("policy"),))
     return Picture(Figure("policy", caption_of(mdp, around), (panel,)), (drawn.sentence(),))
 
 
