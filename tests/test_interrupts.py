@@ -122,3 +122,28 @@ def test_what_is_being_compiled_is_finished_first():
     with pytest.raises(KeyboardInterrupt):
         kernel._call._compile_for_args()
     assert done == [True]
+
+
+# Modules are torn down once the answer is there, without Python's handlers of signals.
+LATE = """
+import os, signal, sys
+from teachirl.__main__ import main
+
+class Last:
+    def __del__(self, kill=os.kill, me=os.getpid(), number=signal.{name}):
+        kill(me, number)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's & has it ignored
+sys.last = Last()
+sys.argv = ["teachirl", "--version"]
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_after_the_answer_comes_too_late(name):
+    child = subprocess.run(
+        [sys.executable, "-c", LATE.format(name=name)], capture_output=True, text=True
+    )
+    assert (child.returncode, child.stderr) == (0, "")
+    assert child.stdout == f"teachirl {ti.__version__}\n"

@@ -9,7 +9,12 @@ def main() -> None:
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     from .app.cli import main as run
 
-    run()
+    try:
+        run()
+    finally:
+        # All is said by now. While Python takes its modules down, a signal would kill it.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
 
 
 if __name__ == "__main__":
