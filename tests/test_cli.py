@@ -376,6 +376,15 @@ class TestReproduce:
             "teachirl: fig5 trial 3: no memory\n",
         )
 
+    def test_what_is_said_of_failed_units_is_cut(self, teachirl, calls):
+        calls.report.failed += [f"trial {number}: {'x' * 100_000}" for number in range(1000)]
+        code, _, err = teachirl("reproduce")
+        assert code == 1
+        *told, last = err.splitlines()
+        assert [line[:18] for line in told] == [f"teachirl: trial {i}:" for i in range(5)]
+        assert all(line.endswith("x … (98009 characters more)") for line in told)
+        assert last == "teachirl: … and 995 more failed"
+
     def test_interrupted(self, teachirl, failing):
         failing(KeyboardInterrupt())
         assert teachirl("reproduce") == (

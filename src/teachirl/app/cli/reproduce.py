@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from .screen import loading, say
+from .screen import loading, say, shortened
 
 OUT = Path("reproduction")
+TOLD = 5  # texts of failed units that are printed; those of the others are like them
 
 
 def reproduce(
@@ -60,7 +61,9 @@ def reproduce(
         say("teachirl: stopped; the same command goes on where it stopped", err=True)
         raise typer.Exit(130) from None
     say(*str(report).split("\n"))
-    for text in report.failed:
-        say(*f"teachirl: {text}".split("\n"), err=True)
+    for text in report.failed[:TOLD]:
+        say(*f"teachirl: {shortened(text)}".split("\n"), err=True)
+    if report.failed[TOLD:]:
+        say(f"teachirl: … and {len(report.failed) - TOLD} more failed", err=True)
     if report.failed:
         raise typer.Exit(1)
