@@ -273,6 +273,7 @@ def test_wrong_answers_of_a_teacher():
         (lambda d: d.pop("rounds"), "rounds is missing"),
         (lambda d: d.update(teachirl_lesson=1), "teachirl_lesson must be 3, got 1"),
         (lambda d: d.update(status="DONE"), "status must be one of LEARNED"),
+        (lambda d: d.update(status="x" * 5000), r"NOTHING_HELPS, got .x{36}…$"),
         (lambda d: d.update(rounds=[]), "rounds must not be empty"),
         (lambda d: d["rounds"][1].update(taught=9), r"rounds\[1\].taught must be an index below 5"),
         (lambda d: d["rounds"][1].update(risk="high"), r"rounds\[1\].risk must be a number"),

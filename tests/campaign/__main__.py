@@ -1,148 +1,193 @@
-"""`make campaign`: everything that may go wrong, tried as often as some minutes allow.
+"""`make campaign`: everything that may go wrong, tried a given number of times.
 
-Every case runs in a process of its own, with limits on time and memory. Prints a table of what was
-tried and what failed, keeps the folders of cases that failed, and exits with 1 if any did.
+Cases run in processes of their own, many of a kind after each other, with limits on the time and
+the memory of each. Prints a table of what was tried and what failed, keeps the folders of cases
+that failed, and exits with 1 if any did. Where the minutes do not suffice, all kinds have had the
+same share of what is wanted.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import resource
+import shutil
 import signal
 import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import cases
+import mutations
 
-# Of each case: seconds until it is killed, and bytes of memory beyond what it starts with.
-SECONDS, MEMORY = 120, 2 << 30
+# Bytes of memory that a case may take beyond what its process starts with.
+MEMORY = 2 << 30
+# Seconds after which a process ends that had several cases, and the next begins.
+TURN = 10.0
 FORK = multiprocessing.get_context("fork")
 
 
 @dataclass
 class Campaign:
-    """What was tried so far, and how long each kind of case took."""
+    """What was tried so far."""
 
     out: Path
+    kinds: Sequence[cases.Kind]
     tried: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
-    seconds: Counter[str] = field(default_factory=Counter)
+    compared: Counter[str] = field(default_factory=Counter)
     skipped: dict[str, str] = field(default_factory=dict)
+    # Seeds that wait, by kind.
+    waiting: dict[str, deque[int]] = field(default_factory=dict)
 
-    def next(self, kinds: list[Callable[..., None]]) -> Callable[..., None] | None:
-        """The kind that had the least time."""
-        left = [kind for kind in kinds if kind.__name__ not in self.skipped]
-        return min(left, key=lambda kind: self.seconds[kind.__name__], default=None)
+    def next(self) -> Turn | None:
+        """Some cases of the kind of which most is left; None if nothing is."""
 
-    def note(self, running: Running) -> None:
-        """Take down what came of a case."""
-        name = running.kind.__name__
-        self.seconds[name] += time.monotonic() - running.began
-        problem = running.problem()
-        if problem.startswith("Skipped: "):
-            self.skipped[name] = problem.removeprefix("Skipped: ")
-        else:
-            self.tried[name] += 1
-            if problem:
-                self.failed[name] += 1
-                place = self.out / f"{name}-{running.seed}"
-                cases.remains(Path(running.folder.name), place)
-                (place / "problem.txt").write_text(problem)
-                last = problem.strip().splitlines()[-1]
-                print(f"{name} (seed {running.seed}): {last}", file=sys.stderr, flush=True)
-        running.folder.cleanup()
+        def share(kind: cases.Kind) -> float:
+            return 0.0 if kind.name in self.skipped else len(self.waiting[kind.name]) / kind.wanted
+
+        kind = max(self.kinds, key=share)
+        seeds = self.waiting[kind.name]
+        if not share(kind):
+            return None
+        # A twentieth, so that all kinds advance alike.
+        return Turn(kind, [seeds.popleft() for _ in range(min(kind.wanted // 20 + 1, len(seeds)))])
+
+    def note(self, name: str, seed: int, folder: Path, said: Any) -> None:
+        """Take down what came of a case: an error's text, or the names of what it compared."""
+        if isinstance(said, cases.SkippedError):
+            self.skipped[name] = str(said)
+            return
+        self.tried[name] += 1
+        if not isinstance(said, str):
+            self.compared.update(set(said or ()))
+            return
+        self.failed[name] += 1
+        place = self.out / f"{name.replace(' ', '_')}-{seed}"
+        cases.remains(folder, place)
+        (place / "problem.txt").write_text(said)
+        print(f"{name} (seed {seed}): {said.strip().splitlines()[-1]}", file=sys.stderr, flush=True)
 
     def table(self) -> str:
         lines = ["| tried | cases | failed |", "|---|---|---|"]
-        for name in (kind.__name__ for kind in cases.CASES):
+        for name in (kind.name for kind in self.kinds):
             if name in self.skipped:
-                lines.append(f"| {name.replace('_', ' ')} | skipped: {self.skipped[name]} | |")
+                lines.append(f"| {name} | skipped: {self.skipped[name]} | |")
             elif self.tried[name]:
-                lines.append(
-                    f"| {name.replace('_', ' ')} | {self.tried[name]} | {self.failed[name]} |"
-                )
+                lines.append(f"| {name} | {self.tried[name]} | {self.failed[name]} |")
+        lines.append(f"\n{self.tried.total()} cases, {self.failed.total()} failed")
+        if self.compared:
+            [(rarest, count)] = self.compared.most_common()[-1:]
+            lines.append(
+                f"{len(self.compared)} promises, each of at least {count} MDPs ({rarest} of the "
+                "fewest)"
+            )
         return "\n".join(lines)
 
 
-class Running:
-    """A case in its process."""
+class Turn:
+    """Some cases of one kind, in a process that has a few seconds for them."""
 
-    def __init__(self, kind: Callable[..., None], seed: int) -> None:
-        self.kind, self.seed, self.began = kind, seed, time.monotonic()
+    def __init__(self, kind: cases.Kind, seeds: list[int]) -> None:
+        self.kind, self.seeds = kind, deque(seeds)
         self.folder = tempfile.TemporaryDirectory(prefix="campaign-", ignore_cleanup_errors=True)
         self.ours, theirs = FORK.Pipe(duplex=False)
-        self.process = FORK.Process(target=_attempt, args=(kind, seed, self.folder.name, theirs))
+        self.process = FORK.Process(target=_attempt, args=(kind, seeds, self.folder.name, theirs))
         self.process.start()
         theirs.close()
+        self.began = time.monotonic()
 
-    def late(self) -> bool:
-        return time.monotonic() - self.began > SECONDS
-
-    def problem(self) -> str:
-        """Empty if all went well."""
-        if self.process.is_alive():
-            self.process.kill()
+    def answers(self, campaign: Campaign) -> bool:
+        """Note what has come; whether there may be more."""
+        try:
+            while self.ours.poll():
+                said = self.ours.recv()
+                if said == "over":
+                    return False
+                self._note(campaign, said)
+        except EOFError:
             self.process.join()
-            return f"no answer in {SECONDS} s"
+            self._note(campaign, f"ended with {self.process.exitcode}")
+            return False
+        if time.monotonic() - self.began > self.kind.seconds:
+            self.process.kill()
+            self._note(campaign, f"no answer in {self.kind.seconds:g} s")
+            return False
+        return True
+
+    def _note(self, campaign: Campaign, said: Any) -> None:
+        seed = self.seeds.popleft()
+        campaign.note(self.kind.name, seed, Path(self.folder.name, str(seed)), said)
+        self.began = time.monotonic()
+
+    def end(self, campaign: Campaign) -> None:
+        """What there was no time for waits for another turn."""
+        campaign.waiting[self.kind.name].extendleft(reversed(self.seeds))
         self.process.join()
-        said = self.ours.recv() if self.ours.poll() else None
         self.ours.close()
-        return f"ended with {self.process.exitcode}" if said is None else str(said)
+        self.folder.cleanup()
 
 
-def _attempt(kind: Callable[..., None], seed: int, folder: str, answer: Any) -> None:
+def _attempt(kind: cases.Kind, seeds: list[int], folder: str, answer: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    try:
-        kind(seed, Path(folder))
-    except cases.SkippedError as reason:
-        answer.send(f"Skipped: {reason}")
-    except BaseException:
-        answer.send(traceback.format_exc())
-    else:
-        answer.send("")
+    until = time.monotonic() + TURN
+    for seed in seeds:
+        place = Path(folder, str(seed))
+        place.mkdir()
+        try:
+            compared = kind.case(seed, place)
+        except cases.SkippedError as reason:
+            answer.send(reason)
+        except BaseException:
+            answer.send(traceback.format_exc())
+        else:
+            shutil.rmtree(place, ignore_errors=True)
+            answer.send(tuple(compared) if compared else ())
+        if time.monotonic() > until:
+            break
+    answer.send("over")
 
 
 def run(
-    minutes: float, kinds: list[Callable[..., None]], out: Path, first: int = 0, workers: int = 2
+    minutes: float, kinds: Sequence[cases.Kind], out: Path, first: int = 0, workers: int = 2
 ) -> Campaign:
-    """Try cases of these kinds, with seeds from `first` on, until the time is over."""
-    campaign, running, seed = Campaign(out), [], first
+    """Try cases of these kinds, with seeds from `first` on, until all is done or time is over."""
+    campaign, turns = Campaign(out, kinds), list[Turn]()
+    for kind in kinds:
+        campaign.waiting[kind.name] = deque(range(first, first + kind.wanted))
     until = time.monotonic() + 60 * minutes
     while True:
-        while len(running) < workers and time.monotonic() < until:
-            kind = campaign.next(kinds)
-            if kind is None:
+        while len(turns) < workers and time.monotonic() < until:
+            turn = campaign.next()
+            if turn is None:
                 break
-            # What is under way counts, so that all workers do not try the same.
-            campaign.seconds[kind.__name__] += 1e-3
-            running.append(Running(kind, seed))
-            seed += 1
-        if not running:
+            turns.append(turn)
+        if not turns:
             return campaign
-        wait([each.process.sentinel for each in running], timeout=1.0)
-        for each in [one for one in running if not one.process.is_alive() or one.late()]:
-            running.remove(each)
-            campaign.note(each)
+        wait([each.ours for each in turns], timeout=0.5)
+        for turn in [each for each in turns if not each.answers(campaign)]:
+            turns.remove(turn)
+            turn.end(campaign)
 
 
 def main() -> int:
-    names = {kind.__name__: kind for kind in cases.CASES}
+    names = {kind.case.__name__: kind for kind in cases.KINDS}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kinds", nargs="*", help=f"some of {', '.join(names)}; all by default")
     parser.add_argument("--minutes", type=float, default=25.0)
+    parser.add_argument("--share", type=float, default=1.0, help="of the cases that are wanted")
     parser.add_argument("--first", type=int, default=0, help="seed of the first case")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("out", "campaign"))
@@ -150,10 +195,13 @@ def main() -> int:
     unknown = [name for name in options.kinds if name not in names]
     if unknown:
         parser.error(f"there is no {unknown[0]}; there are {', '.join(names)}")
-    kinds = [names[name] for name in options.kinds] or list(cases.CASES)
+    kinds = [
+        replace(kind, wanted=math.ceil(options.share * kind.wanted))
+        for kind in [names[name] for name in options.kinds] or cases.KINDS
+    ]
+    mutations.prepare()
     campaign = run(options.minutes, kinds, options.out, options.first, options.workers)
     print(campaign.table())
-    print(f"\n{campaign.tried.total()} cases, {campaign.failed.total()} failed")
     if campaign.failed:
         print(f"what failed is in {options.out}", file=sys.stderr)
     return 1 if campaign.failed else 0

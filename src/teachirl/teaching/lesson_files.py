@@ -87,13 +87,13 @@ def read_lesson(text: str, task: Task, source: str, lesson: Callable[..., Lesson
     document = JsonReader.of_text(text, source)
     version = document.get("teachirl_lesson", (int,), f"the version {VERSION}")
     if version != VERSION:
-        document.fail("teachirl_lesson", f"must be {VERSION}, got {version}")
+        document.fail("teachirl_lesson", f"must be {VERSION}, got {kind_of(version)}")
     if document.inside("task").get("digest", (str,), "text") != _digest(task):
         document.fail("task.digest", "is of another task than the one given")
     name = document.get("status", (str,), "text")
     if name not in LessonStatus.__members__:
         known = ", ".join(LessonStatus.__members__)
-        document.fail("status", f"must be one of {known}, got {name!r}")
+        document.fail("status", f"must be one of {known}, got {kind_of(name)}")
     rounds = document.get("rounds", (list,), "a list")
     if not rounds:
         document.fail("rounds", "must not be empty")
