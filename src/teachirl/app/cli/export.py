@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from .options import File, Sees, Set
-from .problems import deciding, write_policy
+from .problems import deciding
 from .screen import say
 
 Into: TypeAlias = Annotated[
@@ -44,7 +44,8 @@ def export(
         part = progress.part("policies", len(found))
         out.mkdir(parents=True, exist_ok=True)
         for name, policy in found.items():
-            written = [write_policy(out / f"{name}.csv", policy)]
+            written = [out / f"{name}.csv"]
+            policy.save(written[0])
             if episodes:
                 rng = np.random.default_rng(problem.seed)
                 seen = sample_trajectories(

@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from .options import File, Set
-from .problems import deciding, write_policy
+from .problems import deciding
 
 ProbeFile: TypeAlias = Annotated[
     Path, typer.Option("--out", metavar="FILE", help="The probe's file, such as probe-1.json.")
@@ -68,7 +68,7 @@ def probe(
         made = next_probe(problem.mdp, found, rng=rng, feature=feature, near=near, share=share)
         policy = out.with_suffix(".csv")
         written = [policy, out]
-        write_policy(policy, made.policy)
+        made.policy.save(policy)
         if episodes is not None:
             shown = sample_trajectories(
                 problem.mdp, made.policy, episodes=episodes, horizon=steps, rng=rng

@@ -12,7 +12,6 @@ import typer
 from .screen import loading
 
 if TYPE_CHECKING:
-    from ...mdp.policy import Policy
     from ...study.progress import Progress
     from ..document.elements import Document
     from ..problem import Change, Problem
@@ -56,23 +55,6 @@ def write_report(out: Path, document: Document) -> None:
     from ..render import html
 
     typer.echo(f"teachirl: wrote {html.write_report(out, document)}", err=True)
-
-
-def write_policy(path: Path, policy: Policy) -> Path:
-    """A table that a problem file can name as its policy; returns the path."""
-    import csv
-    import io
-
-    from ...files import replacing
-    from ..document.tables import policy_rows
-
-    text = io.StringIO()
-    table = csv.DictWriter(text, ("state", "action", "probability"), lineterminator="\n")
-    table.writeheader()
-    table.writerows(policy_rows(policy) or [])
-    with replacing(path) as file:
-        file.write(text.getvalue().encode())
-    return path
 
 
 def print_document(document: Document, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from .options import AsJson, File, Out, Sees, Set
-from .problems import deciding, end_as_missed, print_document, write_policy, write_report
+from .problems import deciding, end_as_missed, print_document, write_report
 
 
 def teach(
@@ -25,8 +25,8 @@ def teach(
         if out is not None:
             write_report(out, report(problem, assess(problem, progress=progress), found))
             if found.differences and found.policy is not None:
-                path = write_policy(out / "demonstration.csv", found.policy)
-                typer.echo(f"teachirl: wrote {path}", err=True)
+                found.policy.save(out / "demonstration.csv")
+                typer.echo(f"teachirl: wrote {out / 'demonstration.csv'}", err=True)
     print_document(answer(problem, found), as_json)
     if found.wanted is not None and not found.reached:
         end_as_missed(found.steps[found.stop].guaranteed, found.wanted)
