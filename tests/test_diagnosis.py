@@ -1,6 +1,8 @@
 """What a learner sees, from what it does: known answers, and what must never be said."""
 
 import itertools
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -423,3 +425,13 @@ class TestLessons:
         other = ti.diagnose(ti.worlds.chain(4), None, [])
         with pytest.raises(ti.InvalidInputError, match="a diagnosis in the task's MDP"):
             ti.teach(*arguments, rng=rng, worldviews=other)
+
+
+def test_the_drawing_of_the_page(chain, tmp_path, capsys):
+    root = Path(__file__).parents[1]
+    script = runpy.run_path(str(root / "examples" / "tasting_tea.py"))
+    script["main"](str(tmp_path))
+    page = (root / "docs" / "unknown_learner.md").read_text(encoding="utf-8")
+    for line in capsys.readouterr().out.splitlines():
+        assert f"    {line}\n" in page
+    assert (tmp_path / "tasting_tea.png").read_bytes().startswith(b"\x89PNG")
