@@ -8,7 +8,6 @@ import pytest
 
 import teachirl as ti
 from teachirl.app import cli
-from teachirl.app.cli.problems import write_policy
 from teachirl.diagnosis.probe_files import load_probe, save_probe
 
 FILE = """
@@ -47,7 +46,7 @@ def answered(folder, name, seen=("cell 3",)):
     view = ti.Worldview.select(mdp, list(seen))
     target = view.matrix @ probe.demonstration.expectations
     policy = ti.learners.MinNormPoint().learn(view.observe(mdp), target).policy
-    write_policy(folder / f"{name}-answer.csv", policy)
+    policy.save(folder / f"{name}-answer.csv")
     with (folder / "p.toml").open("a") as file:
         file.write(f'[[learner.answer]]\nshown = "{name}.json"\npolicy = "{name}-answer.csv"\n')
 
@@ -143,7 +142,7 @@ class TestMistakes:
         other = ti.worlds.chain(6)
         probe = ti.next_probe(other, None, rng=np.random.default_rng(0))
         save_probe(other, probe, tmp_path / "probe-1.json")
-        write_policy(tmp_path / "a.csv", ti.Policy.uniform(ti.worlds.chain(5)))
+        ti.Policy.uniform(ti.worlds.chain(5)).save(tmp_path / "a.csv")
         with (tmp_path / "p.toml").open("a") as file:
             file.write('[[learner.answer]]\nshown = "probe-1.json"\npolicy = "a.csv"\n')
         err = self._refused(teachirl, "diagnose", "p.toml")
