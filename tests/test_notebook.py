@@ -73,6 +73,11 @@ class TestPlanning:
         assert "100 per state" in text and "… and 90 more" in text
         assert "left, right, up, down" in text
 
+    def test_names_may_be_long(self):
+        chain = ti.worlds.chain(2)
+        long = chain.with_features(chain.features, ["x" * 100_000, "y"])
+        assert len(long._repr_html_()) < 3_000
+
     def test_a_policy_says_what_it_does(self, evil, grid):
         assert EVIL.split()[0] in page_of(ti.optimal_policy(evil, [0, 0, 1]).policy)
         text = page_of(ti.Policy.uniform(grid))

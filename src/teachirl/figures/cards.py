@@ -14,8 +14,9 @@ from .records import printable
 
 # What is aligned to the right: numbers as `digits` writes them.
 NUMERIC = re.compile(r"((< )?[−-]?\d+(\.\d+)?(e[−+-]?\d+)?( %)?|–)$")
-# Of longer tables a card shows the beginning.
+# Of longer tables, and texts, a card shows the beginning.
 MOST_ROWS = 10
+MOST_LETTERS = 300
 
 
 def escaped(value: object) -> str:
@@ -25,6 +26,11 @@ def escaped(value: object) -> str:
     '&lt;b title=&quot;x&quot;&gt;'
     """
     return html.escape(printable(str(value)))
+
+
+def _short(text: str) -> str:
+    """A text of a cell; names from files may be as long as they like."""
+    return escaped(text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…")
 
 
 @dataclass(frozen=True)
@@ -56,8 +62,8 @@ def card(
     """
     parts = [f"<p><strong>{escaped(title)}</strong></p>"]
     lines = "".join(
-        f'<tr><th scope="row" style="text-align: left">{escaped(label)}</th>'
-        f'<td style="text-align: left">{escaped(value)}</td></tr>'
+        f'<tr><th scope="row" style="text-align: left">{_short(label)}</th>'
+        f'<td style="text-align: left">{_short(value)}</td></tr>'
         for label, value in facts
     )
     if lines:
@@ -76,7 +82,7 @@ def _table(grid: Grid) -> str:
 
     def line(kinds: Sequence[str], texts: Sequence[str]) -> str:
         cells = (
-            f'<{kind} style="text-align: {side}">{escaped(text)}</{kind[:2]}>'
+            f'<{kind} style="text-align: {side}">{_short(text)}</{kind[:2]}>'
             for kind, side, text in zip(kinds, sides, texts, strict=True)
         )
         return f"<tr>{''.join(cells)}</tr>"

@@ -15,6 +15,7 @@ from ..diagnosis.exchange import Exchange
 from ..diagnosis.probe import Probe, next_probe
 from ..errors import InvalidInputError, require
 from ..learners import Learner
+from ..learners.asking import learned_by
 from ..mdp.policy import Policy
 from .matching import Matching
 from .task import Task
@@ -93,7 +94,8 @@ class Unknown:
     def _answer(self, shown: Demonstration, learner: Learner) -> Policy:
         """What the learner makes of what it sees, and of nothing else."""
         target = self.own.matrix @ shown.expectations
-        return learner.learn(self.own.observe(self.task.mdp), target).policy
+        seen = self.own.observe(self.task.mdp)
+        return learned_by(learner, seen, target, episodes=shown.trajectories).policy
 
     def _candidate(self, feature: int) -> str | None:
         """The candidate that a teachable feature is; None if it is none."""
