@@ -24,12 +24,12 @@ from teachirl.teachers import Choice, Situation
 
 
 class Uncompiled(ti.learners.Projection):
-    """Projection, which PerfGreedy does not recognise: her own `learn` for each candidate."""
+    """Projection, which PerfGreedy does not recognise: its own `learn` for each candidate."""
 
 
 @dataclass(frozen=True)
 class Cold:
-    """A learner who forgets what she does by now."""
+    """A learner who forgets what it does by now."""
 
     learner: ti.learners.Learner
 

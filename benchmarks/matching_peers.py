@@ -1,4 +1,4 @@
-"""Other people's solvers on the learner's problem: the nearest policy to a target in her features.
+"""Other people's solvers on the learner's problem: the nearest policy to a target in its features.
 
 With F [S, P] the flow of a discounted occupancy x, φ [P, k] the true features and b the target,
 

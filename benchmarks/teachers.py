@@ -3,7 +3,7 @@
     python benchmarks/teachers.py [--quick] [--cases gap] [--seconds-limit 60] [--csv FILE]
 
 `gap` races GapGreedy's choice against solving the worst case of every candidate from cold, by our
-own method and by HiGHS. `perf` times PerfGreedy against the learner herself, candidate by
+own method and by HiGHS. `perf` times PerfGreedy against the learner itself, candidate by
 candidate. `plan` lets TRGreedy choose 50 of 10⁵ features, against reading them 50 times. `growth`
 says how a round of each teacher grows with the number of candidates, of features and states, and of
 rows that the learner sees.
@@ -158,12 +158,12 @@ def scaled(score: Score, sample: int) -> Score:
     return score if score.seconds is None else replace(score, seconds=score.seconds * sample)
 
 
-# PerfGreedy and the learner whom she simulates.
+# PerfGreedy and the learner whom it simulates.
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """A learner with so many rows, after as many steps as her first training takes, or none."""
+    """A learner with so many rows, after as many steps as its first training takes, or none."""
 
     learner: Projection | MinNormPoint
     rows: int
@@ -178,7 +178,7 @@ class Simulated:
         return replace(s, policy=learned.policy)
 
     def earned(self, s: Situation, start: ti.Policy) -> tuple[Floats, list[int]]:
-        """What the learner earns after each candidate, from that policy on, and her solves."""
+        """What the learner earns after each candidate, from that policy on, and its solves."""
         earned, solves = [], []
         for feature in s.task.teachable[s.candidates]:
             view = s.view.extend(feature)

@@ -2,7 +2,7 @@
 
 A grid of 128 × 128 cells in 64 macrocells of 16 × 16; moves are random 30 % of the time, γ = .99.
 The reward is what a macrocell is worth: nothing with probability .9, and else U[0, 1]. How near to
-the expert is the learner after so many iterations, and what does she earn if she has seen only so
+the expert is the learner after so many iterations, and what does it earn if it has seen only so
 many of his trajectories?
 
 Run it with `python examples/abbeel_ng.py [--quick] [--trials N] [--seed N] [--workers N]
@@ -54,7 +54,7 @@ class Setting:
     ----------
     steps : iterations of each learner in the first figure, and of the projection in the second
     few : iterations of the min-norm point in the second, which needs fewer
-    seen : how many trajectories she has seen
+    seen : how many trajectories it has seen
     horizon : of a trajectory; what is missing after it is γ^horizon of the whole
     """
 
@@ -76,7 +76,7 @@ class Trial:
     Attributes
     ----------
     distances : for each learner an array [steps + 1], the distance to the expert's expectations
-    performance : for each way to learn an array [len(seen)], what she earns over what he does
+    performance : for each way to learn an array [len(seen)], what it earns over the expert
     blind : what the uniformly random policy earns over what he does
     """
 
@@ -105,7 +105,7 @@ def run(setting: Setting, seed: int, trial: int) -> Trial:
         for name, learner in MATCHERS.items()
     }
     told = np.flatnonzero(weights)
-    hers = ti.Worldview.select(mdp, told.tolist()).observe(mdp)
+    told_alone = ti.Worldview.select(mdp, told.tolist()).observe(mdp)
     walks = ti.sample_trajectories(
         mdp, expert, episodes=setting.seen[-1], horizon=setting.horizon, rng=rng
     )
@@ -118,7 +118,7 @@ def run(setting: Setting, seed: int, trial: int) -> Trial:
                 weights @ Projection(NEVER, setting.steps).learn(mdp, target).expectations,
                 weights @ MinNormPoint(NEVER, setting.few).learn(mdp, target).expectations,
                 weights[told]
-                @ Projection(NEVER, setting.steps).learn(hers, target[told]).expectations,
+                @ Projection(NEVER, setting.steps).learn(told_alone, target[told]).expectations,
                 weights @ ti.feature_expectations(mdp, mimic(mdp, part)),
             )
         )
@@ -134,7 +134,7 @@ def run(setting: Setting, seed: int, trial: int) -> Trial:
 
 
 def padded(history: Floats, steps: int) -> Floats:
-    """history [steps + 1]; who stopped before stays where she is."""
+    """history [steps + 1]; who stopped before stays where it is."""
     return np.append(history, np.full(steps + 1 - len(history), history[-1]))
 
 
@@ -250,7 +250,7 @@ def draw(setting: Setting, trials: list[Trial], folder: Path) -> list[Path]:
         side.set_xscale("log")
         side.set_xlabel("trajectories seen")
     lost.legend(frameon=False, loc="lower left")
-    figure.suptitle(f"What she earns (median and quartiles of {len(trials)} rewards)")
+    figure.suptitle(f"What the learner earns (median and quartiles of {len(trials)} rewards)")
     drawn += _save(figure, folder, "abbeel_ng_performance")
     plt.close(figure)
     return drawn

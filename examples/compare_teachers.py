@@ -82,11 +82,11 @@ def run(setting: Setting, teacher: str, trial: int) -> Curve:
             task.teachable,
             demonstration=shown.demonstration,
         )
-    # She may learn what the expert does by luck; the lesson goes on all the same.
+    # The learner may learn what the expert does by luck; the lesson goes on all the same.
     lesson = ti.teach(task, who, learner, rng=rng, budget=setting.rounds, tolerance=-1.0)
     performance = [each.performance for each in lesson.rounds]
     guaranteed = [each.guaranteed for each in lesson.rounds]
-    # A teacher whom nothing helps any more stops; what she reached stays.
+    # A teacher whom nothing helps any more stops; what was reached stays.
     missing = setting.rounds + 1 - len(performance)
     return Curve(
         teacher,

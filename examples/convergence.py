@@ -1,12 +1,12 @@
 """What nearness costs: MDP solves and time of every learner, from rough to exact.
 
-On the 20 × 20 grid (γ = .9, macrocells of 2 × 2) she sees 20 random combinations of its 100
+On the 20 × 20 grid (γ = .9, macrocells of 2 × 2) the learner sees 20 random combinations of its 100
 features, and is asked to come within 3 %, 1 %, 0.3 %, … of max ‖Aφ‖/(1 − γ) of the target. What
 that costs depends on where the target is:
 
-- inside of what she can reach: the expert is after something that she cannot see;
-- at a corner of it: the expert is optimal for a reward that she can express;
-- outside of it: such an expert, known from 20 episodes. What counts is then by how much she is
+- inside of what the learner can reach: the expert is after something that it cannot see;
+- at a corner of it: the expert is optimal for a reward that it can express;
+- outside of it: such an expert, known from 20 episodes. What counts is then by how much it is
   farther from the target than the nearest policy.
 
 Run it with `python examples/convergence.py [--quick] [--trials N] [--seed N] [--out FOLDER]`. It is
@@ -44,7 +44,7 @@ from teachirl.learners import (
 
 TARGETS = ("inside", "corner", "outside")
 TITLES = {
-    "inside": "target inside of\nwhat she can reach",
+    "inside": "target inside of\nwhat can be reached",
     "corner": "target at a corner\n(an optimal expert)",
     "outside": "target out of reach\n(20 sampled episodes)",
 }
@@ -72,7 +72,7 @@ BRIEF = 0.3  # seconds; shorter runs are timed three times, and the shortest cou
 class Run:
     """One learner on one target, asked for one tolerance.
 
-    `seconds` are of processor time, so that other programs do not count; `excess` is her mismatch
+    `seconds` are of processor time, so that other programs do not count; `excess` is its mismatch
     over the least there is, as a share of max ‖Aφ‖/(1 − γ).
     """
 
@@ -91,7 +91,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What she sees, what she is to match [ℓ], and how near a policy can come to it."""
+    """What the learner sees, what it is to match [ℓ], and how near a policy can come to it."""
 
     seen: ti.MDP
     target: NDArray[np.float64]
@@ -191,7 +191,7 @@ def draw(record: list[Run], folder: Path) -> list[Path]:
             for name in LEARNERS:
                 points = costs(record, target, name, what)
                 if name == "LinearProgram" and what == "solves":
-                    points = points[:0]  # she solves no MDPs
+                    points = points[:0]  # it solves no MDPs
                 colour, marker, line = STYLES[name]
                 axis.plot(
                     points[:, 1],

@@ -95,10 +95,10 @@ def draw(record: Fibre, folder: Path) -> Path:
     axis.set_xlim(left - 1.2, right + 7.2)
     axis.set_ylim(floor - 1.2, high + 1.0)
     axis.set_aspect("equal")
-    axis.set_xlabel("expectation of feature 1, which she sees", loc="left")
-    axis.set_ylabel("expectation of feature 2, which she does not see")
+    axis.set_xlabel("expectation of feature 1, which the learner sees", loc="left")
+    axis.set_ylabel("expectation of feature 2, which it does not see")
     axis.spines[["top", "right"]].set_visible(False)
-    # The margin with the names, and her world below, are not part of the plane.
+    # The margin with the names, and the learner's world below, are not part of the plane.
     axis.spines["bottom"].set_bounds(left - 1.2, right + 0.4)
     axis.spines["left"].set_bounds(low - 0.6, high + 1.0)
     axis.set_xticks(range(-2, 7, 2))
@@ -121,7 +121,7 @@ def _draw_shadow(axis: Any, record: Fibre, floor: float) -> None:
     axis.plot([x, x], [floor, record.worst[1]], color="#0060a8", lw=1.4, ls=":")
     axis.plot(x, floor, "D", color="white", mec="#0060a8", mew=2, ms=9, zorder=4)
     axis.text(x, floor - 0.35, "Aμ$_T$", ha="center", va="top")
-    axis.text(right + 0.8, floor, "AM: all that she can tell apart", va="center")
+    axis.text(right + 0.8, floor, "AM: all that it can tell apart", va="center")
 
 
 def _draw_fibre(axis: Any, record: Fibre, margin: float) -> None:
@@ -145,7 +145,7 @@ def _draw_fibre(axis: Any, record: Fibre, margin: float) -> None:
         )
     middle = (record.worst + record.best) / 2
     axis.annotate(
-        "the fibre over Aμ$_T$:\nall of it looks the same to her",
+        "the fibre over Aμ$_T$:\nall of it looks the same to the learner",
         middle,
         (margin, middle[1]),
         va="center",

@@ -21,15 +21,15 @@ PROBLEM = Path(__file__).parent / "driving.toml"
 
 @dataclass(frozen=True)
 class Diarist:
-    """She keeps a diary of her days, and lives by all of it.
+    """A learner who keeps a diary of its days, and lives by all of it.
 
-    Each evening she compares the days so far with what she was shown, and lives the next day for
-    what she had too little of. The later a day, the more it counts. What she learns is the best of
+    Each evening it compares the days so far with what it was shown, and lives the next day for
+    what it had too little of. The later a day, the more it counts. What it learns is the best of
     these lives.
 
     Parameters
     ----------
-    tolerance : she stops at this mismatch, as a fraction of the largest expectations there can be
+    tolerance : it stops at this mismatch, as a fraction of the largest expectations there can be
     days : or after so many days
     """
 
@@ -55,7 +55,7 @@ class Diarist:
 
 
 def lesson(learner: Diarist) -> ti.Lesson:
-    """What she makes of the plan of driving.toml."""
+    """What it makes of the plan of driving.toml."""
     problem = read_problem(PROBLEM)
     rng = np.random.default_rng(problem.seed)
     return ti.teach(
@@ -70,14 +70,14 @@ def lesson(learner: Diarist) -> ti.Lesson:
 
 def main() -> None:
     learner = Diarist()
-    check_learner(learner)  # silent if she keeps what learners promise
+    check_learner(learner)  # silent if it keeps what learners promise
     print(f"{learner} does what a learner must do.\n")
     taught = lesson(learner)
     print(taught)
     last = taught.rounds[-1]
     print(
-        f"\nIn the end she earns {last.performance:.3f}. Whoever matches what was shown exactly "
-        f"earns at least {last.guaranteed:.3f}; she misses it by {last.mismatch:.2g}."
+        f"\nIn the end it earns {last.performance:.3f}. Whoever matches what was shown exactly "
+        f"earns at least {last.guaranteed:.3f}; this learner misses that by {last.mismatch:.2g}."
     )
 
 

@@ -23,7 +23,7 @@ from teachirl.app.decisions import (
 from teachirl.app.problem import read_problem
 
 CHAIN = """\
-title = "Which cells must she know?"
+title = "Which cells must the learner know?"
 
 [world]
 name = "chain"

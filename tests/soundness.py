@@ -40,7 +40,7 @@ SCALES = (1e-12, 1e-6, 1.0, 1.0, 1.0, 1e6, 1e12)
 
 @dataclass(frozen=True)
 class Case:
-    """A tiny problem: a world, what she sees, what is worth, what is shown."""
+    """A tiny problem: a world, what the learner sees, what is worth, what is shown."""
 
     mdp: ti.MDP
     view: ti.Worldview

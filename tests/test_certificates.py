@@ -64,7 +64,7 @@ def test_the_chain():
 
 
 def test_the_relative_risk_alone_is_no_bound():
-    """She sees the reward up to a parity that tells no policies apart; ε is measured with it."""
+    """The reward is seen up to a parity that tells no policies apart; ε is measured with it."""
     mdp = ti.worlds.chain(5)
     view, w = ti.Worldview([[-1, 1, 2, -3, 1]]), np.array([-1.0, 2.0, 2.0, -2.0, 1.0])
     teacher = ti.Policy.deterministic(mdp, [1, 0, 0, 0, 0])
@@ -80,7 +80,7 @@ def test_the_relative_risk_alone_is_no_bound():
 
 
 def test_rows_that_tell_no_policies_apart_add_nothing_to_theorem_1():
-    """Of a constant row P leaves rounding, which must not be taken for something that she sees."""
+    """Of a constant row P leaves rounding, which must not be taken for something that is seen."""
     mdp = ti.worlds.gridworld(6, 2)
     w = np.random.default_rng(1).normal(size=9)
     expert = ti.optimal_policy(mdp, w).policy
@@ -123,7 +123,7 @@ def test_what_is_not_needed_is_not_done():
 
 
 def test_with_parity_hidden_width_is_relative_too():
-    """Her one row is the reward up to what no policy changes: both bounds know, each by itself."""
+    """Its one row is the reward up to what no policy changes: both bounds know, each by itself."""
     mdp = ti.worlds.chain(5)
     parity = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
     w = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
@@ -143,7 +143,7 @@ def test_theorem_2_on_random_grids():
         proved = ti.certify(mdp, view, w, ti.optimal_policy(mdp, w).policy)
         assert np.linalg.norm(proved.theorem_2.weights) == pytest.approx(1.0)
         assert proved.theorem_2.suboptimality <= proved.theorem_2.bound
-        # No reward of hers favours the policy more than the best look does, up to its tolerance.
+        # No reward of its own favours the policy more than the best look does, up to its tolerance.
         seen = np.linalg.norm(view.matrix.T @ proved.theorem_2.weights)
         assert proved.look.lower <= proved.theorem_2.suboptimality / seen * (1 + 1e-6) + 1e-9
 
@@ -262,8 +262,8 @@ def test_units_that_are_too_small_or_too_large_are_refused():
                 call()
 
 
-def test_theorem_2_counts_the_rounding_of_her_reward():
-    """Her two rows nearly cancel in the reward that she would have."""
+def test_theorem_2_counts_the_rounding_of_its_reward():
+    """Two rows nearly cancel in the reward that the learner would have."""
     mdp = ti.worlds.chain(5)
     view = ti.Worldview([[0.1, 0.2, 0.3, 0.1, 0.7], [0.1, 0.2, 0.3, 0.10000001, 0.7]])
     uniform = ti.Policy.uniform(mdp)
@@ -313,7 +313,7 @@ def test_a_sampled_demonstration_certifies_with_its_confidence():
     proved = ti.certify(mdp, view, w, demo, mismatch=demo.error)
     assert proved.confidence == 0.95
     assert proved.mismatch == pytest.approx(2 * demo.error)
-    # The expert herself matches within the error, so that no bound may exclude her.
+    # The expert itself matches within the error, so that no bound may exclude it.
     assert proved.least_reward <= expert.upper
     assert proved.against_expert >= 0.0
     tight = ti.certify(mdp, view, w, expert.policy)

@@ -136,7 +136,7 @@ class TestAssessment:
         found = assess(problem(CHAIN))
         assert found.risk == 1.0
         assert found.guaranteed == 0.0
-        # R(π*) = 3.9240 √10, and the mirrored policy looks the same to her.
+        # R(π*) = 3.9240 √10, and the mirrored policy looks the same to the learner.
         assert found.best == pytest.approx(3.9240 * math.sqrt(10), abs=1e-3)
         assert found.expert == pytest.approx(found.best, abs=1e-9)
         assert found.worst == pytest.approx(-found.best, abs=1e-9)
@@ -148,7 +148,7 @@ class TestAssessment:
         assert len(assessed(problem(CHAIN))["looks"]) == 2
 
     def test_whether_the_expert_can_look_optimal_is_said_without_rounding(self, problem):
-        # In the one cell that she sees he does what a reward for it alone would ask for.
+        # In the one cell that is seen the expert does what a reward for it alone would ask for.
         asked = problem(CHAIN.replace('sees = ["cell 3"]', 'sees = ["cell 5"]'))
         assert assessed(asked)["looks"][1] == (
             "There is a reward in the learner's features under which the demonstrated policy is "
@@ -192,14 +192,14 @@ class TestAssessment:
             learner=learner,
         )
         found = assess(asked)
-        hers = next(each for each in found.learners if each.name == "Projection")
-        assert hers.performance < found.guaranteed - 0.01
-        proved = guaranteed(asked, [], hers.mismatch)
-        assert proved <= hers.performance
-        assert (found.below.name, found.below.mismatch) == ("Projection", hers.mismatch)
+        own = next(each for each in found.learners if each.name == "Projection")
+        assert own.performance < found.guaranteed - 0.01
+        proved = guaranteed(asked, [], own.mismatch)
+        assert proved <= own.performance
+        assert (found.below.name, found.below.mismatch) == ("Projection", own.mismatch)
         below = assessed(asked)["below"]
         assert below.startswith("Projection does less than is guaranteed, ")
-        assert f"by {at_most(hers.mismatch)} in its features" in below
+        assert f"by {at_most(own.mismatch)} in its features" in below
         assert f"{percent_at_least(proved)} are guaranteed." in below
         assert assess(problem(GRID)).below is None
         assert assessed(problem(GRID))["below"] == ""
@@ -237,7 +237,7 @@ class TestAssessment:
             ended = f"not simulated: {rows} features of the learner's take too long"
             assert found[name]["ended"] == ended
 
-    def test_the_file_s_own_learner_keeps_her_parameters(self, monkeypatch):
+    def test_the_file_s_own_learner_keeps_its_parameters(self, monkeypatch):
         monkeypatch.setattr(simulations, "WORK", 0)
         monkeypatch.setattr(simulations, "STEPS", 1)
         problem = stored("road", learner=Projection(tolerance=1e-6, max_steps=2000))
@@ -328,8 +328,8 @@ class TestPlan:
     def test_begins_where_things_stand(self, problem, kind):
         asked = problem(GRID, learner=kind())
         now, first = assess(asked), plan(asked).steps[0]
-        hers = next(each for each in now.learners if each.name == kind.__name__)
-        assert (first.performance, first.mismatch) == (hers.performance, hers.mismatch)
+        own = next(each for each in now.learners if each.name == kind.__name__)
+        assert (first.performance, first.mismatch) == (own.performance, own.mismatch)
         assert first.guaranteed == pytest.approx(now.guaranteed, abs=1e-6)
 
     def test_prices_count_whatever_there_is_to_spend(self, problem):
@@ -638,7 +638,7 @@ class TestFrontier:
 
 
 def test_more_features_of_recorded_episodes_may_be_matched_by_nobody(tmp_path):
-    """A coin decides where she goes, and came out otherwise than it does on average."""
+    """A coin decides where one goes, and came out otherwise than it does on average."""
     (tmp_path / "t.csv").write_text(
         "state,action,next_state,probability\ns,go,h,0.5\ns,go,t,0.5\n"
         "h,good,,1\nh,bad,,1\nt,good,,1\nt,bad,,1\n"

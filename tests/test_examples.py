@@ -36,7 +36,7 @@ def planned(name):
 
 
 def guaranteed(example, names):
-    """What is guaranteed once she sees these true features, too."""
+    """What is guaranteed once the learner sees these true features, too."""
     view = example.worldview.extend(ti.Worldview.select(example.mdp, names).matrix)
     task = example.task
     worst = ti.worst_case(example.mdp, view, task.weights, task.demonstration)
@@ -44,7 +44,7 @@ def guaranteed(example, names):
 
 
 def most(example, feature, names):
-    """The most of a feature that a policy can have which looks right to her with these."""
+    """The most of a feature that a policy can have which looks right to the learner with these."""
     view = example.worldview.extend(ti.Worldview.select(example.mdp, names).matrix)
     weights = np.zeros(example.mdp.n_features)
     weights[example.mdp.feature_index(feature)] = -1.0

@@ -195,8 +195,8 @@ def test_figure_3_is_about_matching_learners():
     settings = figure_3.Settings(size=6, every=4, draws=2, max_steps=5000, tolerance=1e-8)
     results = results_of(figure_3.FIGURE_3, settings)
     assert len(results.pairs) == 3 * 3
-    assert results.array("risk", rows=9).max() < 1e-9  # she sees all
-    assert results.array("performance", rows=9).min() > 1.0 - 1e-5  # so she earns all
+    assert results.array("risk", rows=9).max() < 1e-9  # it sees all
+    assert results.array("performance", rows=9).min() > 1.0 - 1e-5  # so it earns all
     assert (results.array("gap") <= results.array("theorem 1 to") + 1e-9).all()
     assert (results.array("theorem 1 from") <= results.array("theorem 1 to")).all()
     assert (results.array("performance") <= 1.0 + 1e-9).all()

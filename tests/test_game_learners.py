@@ -64,7 +64,7 @@ def value_of_the_game(points, target, nonnegative):
 
 
 def grid(n_features=3, seed=0, **kinds):
-    """A gridworld as someone sees it, and what she sees of the expert."""
+    """A gridworld as someone sees it, and what is seen of the expert."""
     mdp = ti.worlds.gridworld(6, block=2, **kinds)
     rng = np.random.default_rng(seed)
     seen = evenly(ti.Worldview(rng.standard_normal((n_features, mdp.n_features))).observe(mdp))
@@ -107,7 +107,7 @@ def test_the_program_is_the_value_of_the_game(data):
     for nonnegative in (False, True):
         value = value_of_the_game(points, target / scale, nonnegative)
         learner = LinearProgram(nonnegative=nonnegative)
-        # From a start that is as far as can be, so that the answer is hers alone.
+        # From a start that is as far as can be, so that the answer is its own.
         start = ti.optimal_policy(seen, -shift).policy if away else None
         learned = learner.learn(seen, target, start)
         short = (target - learned.expectations) / scale
@@ -144,7 +144,7 @@ def extended_program(seen, target):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_of_many_programs_that_match_she_takes_one(seed):
+def test_of_many_programs_that_match_it_takes_one(seed):
     """Which one does not depend on how the last bit is rounded, or on who solves it."""
     seen, target = grid(3, seed, slip=0.1 * (seed % 2))
     learned = LinearProgram().learn(seen, target)
@@ -203,7 +203,7 @@ def test_rounds_multiply_weights_as_in_the_paper():
 
 
 @pytest.mark.parametrize("kind", [MultiplicativeWeights, LinearProgram])
-def test_with_nonnegative_weights_she_beats_the_target(kind):
+def test_with_nonnegative_weights_it_beats_the_target(kind):
     # Half the time the expert does anything: who knows that more is better does better.
     mdp = ti.worlds.gridworld(6, block=2)
     seen = mdp.with_features(mdp.features[:, :2])

@@ -66,7 +66,7 @@ def check_race(raced, exact, doubt: float) -> None:
 
 
 def awkward(features, view, order):
-    """With a zero row, a copy in other units, the opposite, and what she sees already."""
+    """With a zero row, a copy in other units, the opposite, and what the learner sees already."""
     added = [np.zeros_like(features[0]), 3.0 * features[0], -features[-1]]
     if view.n_rows:
         added.append(view.matrix.sum(axis=0))
@@ -362,7 +362,7 @@ def test_where_no_feature_lifts_anything_the_risk_decides_then_the_cost():
     mdp = ti.MDP.from_arrays(transitions, np.eye(4), discount=0.5)
     w = np.array([0.0, 0.0, 1.0, -1.0])
     view = ti.Worldview(np.empty((0, 4)))
-    # Who knows how often she is in 0 or 1 knows nothing of 2 and 3; (1, 1, 2, 2) lowers no risk.
+    # Who knows how often it is in 0 or 1 knows nothing of 2 and 3; (1, 1, 2, 2) lowers no risk.
     features = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1], [0, 1, 0.1, -0.1], [1, 0, 0.2, -0.2]]
     policy = ti.optimal_policy(mdp, w).policy
     task = ti.Task(mdp, w, view, features[:3])

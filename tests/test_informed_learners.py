@@ -42,7 +42,7 @@ def spread(mdp, w):
 
 
 def vertices(seen, mdp, w):
-    """What every deterministic policy does in her features and earns: [n, ℓ] and [n]."""
+    """What every deterministic policy does in its features and earns: [n, ℓ] and [n]."""
     rows = []
     for each, table in ((seen, seen.features), (mdp, mdp.rewards(w)[:, None])):
         table = table.toarray() if sp.issparse(table) else table
@@ -106,12 +106,12 @@ def test_no_mixture_of_deterministic_policies_is_more_extreme(data):
     w = data.draw(weights(mdp.n_features))
     seen, shown = view.observe(mdp), data.draw(policies(mdp))
     target = ti.feature_expectations(seen, shown)
-    # In units in which each of her features, and the rewards, are about 1.
-    hers, earned = vertices(seen, mdp, w)
-    units = np.abs(hers).max(axis=0, initial=0.0)
+    # In units in which each of its features, and the rewards, are about 1.
+    own, earned = vertices(seen, mdp, w)
+    units = np.abs(own).max(axis=0, initial=0.0)
     units = np.where(units > 0.0, units, 1.0)
     size = float(np.abs(earned).max()) or 1.0
-    found = extremes(hers / units, earned / size, target / units, 1e-11)
+    found = extremes(own / units, earned / size, target / units, 1e-11)
     asked = 2e-6 * spread(mdp, w) + 1e-8 * size
     start = data.draw(st.sampled_from([None, shown]))
     for strategy, value in zip((Adversarial(), Benevolent()), found, strict=True):
@@ -132,9 +132,9 @@ def test_a_mismatch_that_is_allowed_is_used(data):
     assume(seen.n_features == 1 and scale_of(seen) > 0.0)
     target = ti.feature_expectations(seen, data.draw(policies(mdp)))
     share = data.draw(st.sampled_from([0.01, 0.1]))
-    (hers, earned), scale = vertices(seen, mdp, w), scale_of(seen)
+    (own, earned), scale = vertices(seen, mdp, w), scale_of(seen)
     size = float(np.abs(earned).max()) or 1.0
-    found = extremes(hers / scale, earned / size, target / scale, share)
+    found = extremes(own / scale, earned / size, target / scale, share)
     for kind, value in zip((Adversarial, Benevolent), found, strict=True):
         learned = kind(mismatch=share * scale).informed(mdp, w).learn(seen, target)
         assert learned.status is LearnStatus.MATCHED
@@ -144,7 +144,7 @@ def test_a_mismatch_that_is_allowed_is_used(data):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_out_of_reach_she_is_extreme_among_the_nearest(seed):
+def test_out_of_reach_it_is_extreme_among_the_nearest(seed):
     rng = np.random.default_rng(seed)
     steps = rng.dirichlet(np.full(4, 0.3), size=(4, 3))
     mdp = ti.MDP.from_arrays(steps, rng.integers(-3, 4, (4, 3, 4)).astype(float), discount=0.9)
@@ -154,14 +154,14 @@ def test_out_of_reach_she_is_extreme_among_the_nearest(seed):
     angle = rng.uniform(0.0, 2.0 * math.pi)
     shift = (1 + seed % 4) * scale * np.array([math.cos(angle), math.sin(angle)])
     target = ti.feature_expectations(seen, ti.Policy.uniform(mdp)) + shift
-    hers, earned = vertices(seen, mdp, w)
-    hers /= scale
+    own, earned = vertices(seen, mdp, w)
+    own /= scale
     heavy = 1e3  # so that shares sum to 1
-    shares, _ = nnls(np.vstack([hers.T, np.full(len(hers), heavy)]), [*target / scale, heavy])
-    near = shares @ hers / shares.sum()
+    shares, _ = nnls(np.vstack([own.T, np.full(len(own), heavy)]), [*target / scale, heavy])
+    near = shares @ own / shares.sum()
     miss = float(np.linalg.norm(near - target / scale))
     assert miss > 1e-2
-    found = extremes(hers, earned, near, 1e-9)
+    found = extremes(own, earned, near, 1e-9)
     for strategy, value in zip((Adversarial(), Benevolent()), found, strict=True):
         learned = strategy.informed(mdp, w).learn(seen, target)
         assert learned.status is LearnStatus.NEAREST
@@ -195,7 +195,7 @@ def test_who_matches_lies_between_them():
     assert bounds.lower - room <= worst <= bounds.upper + room
 
 
-def test_her_weights_prove_that_none_is_worse():
+def test_its_weights_prove_that_none_is_worse():
     mdp = ti.worlds.gridworld(6, block=2)
     rng = np.random.default_rng(3)
     w = 1e3 + rng.standard_normal(mdp.n_features)
@@ -224,7 +224,7 @@ def test_who_sees_nothing_is_anyone():
             learned = told.learn(seen, target)
             assert learned.status is LearnStatus.MATCHED and learned.mismatch == 0.0
             assert reward(mdp, WEIGHTS, learned.policy) == pytest.approx(value, abs=1e-9)
-        # Nothing that she can do changes what she sees: every policy is nearest.
+        # Nothing that the learner can do changes what it sees: every policy is nearest.
         learned = told.learn(dark, [3.0, 4.0])
         assert learned.status is LearnStatus.NEAREST
         assert learned.mismatch == 5.0

@@ -70,7 +70,7 @@ def test_with_all_on_the_shortlist_it_is_the_best_of_all_pairs():
 
 
 def from_below(seed: int) -> ti.Task:
-    """Where the best demonstration for what she sees hides what features are worth."""
+    """Where the best demonstration for what the learner sees hides what features are worth."""
     mdp = ti.worlds.gridworld(6, 1, discount=0.9)
     rng = np.random.default_rng(seed)
     w, view = rng.normal(size=36), ti.Worldview(rng.normal(size=(3, 36)))

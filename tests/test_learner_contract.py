@@ -24,7 +24,7 @@ from teachirl.testing.cases import Case, cases, dense_expectations
 class Imitator:
     """The correct learner of `check_learner`'s docstring, in pieces that can be broken one by one.
 
-    Her `tolerance` is far from what she reaches in some of the worlds, so that she says so.
+    Its `tolerance` is far from what it reaches in some of the worlds, so that it says so.
     """
 
     tolerance = 1e-3
@@ -109,7 +109,7 @@ class Moody(Imitator):
 
 
 class KeepsCounting(Altered):
-    """Counts her solves from one question to the next."""
+    """Counts its solves from one question to the next."""
 
     total = 0
 
@@ -119,7 +119,7 @@ class KeepsCounting(Altered):
 
 
 class Peeks(Imitator):
-    """Looks for the true features in whoever called her."""
+    """Looks for the true features in whoever called it."""
 
     def direction(self, gap: np.ndarray) -> np.ndarray:
         frame = sys._getframe()
@@ -197,14 +197,14 @@ class HistoryWithoutStart(Altered):
 
 
 class ClaimsNearest(Altered):
-    """Says that nothing is nearer than what she found."""
+    """Says that nothing is nearer than what it found."""
 
     def changes(self, learned: Learned, seen: ti.MDP, target: np.ndarray) -> dict[str, object]:
         return {"nearest": learned.mismatch}
 
 
 class StopsAtNearest(Altered):
-    """Ends with NEAREST wherever she stands."""
+    """Ends with NEAREST wherever it stands."""
 
     def changes(self, learned: Learned, seen: ti.MDP, target: np.ndarray) -> dict[str, object]:
         return {"status": LearnStatus.NEAREST}
@@ -244,7 +244,7 @@ class AcceptsAnyStart(Imitator):
 
 
 class RefusesByAccident(Imitator):
-    """Breaks down on what she should refuse."""
+    """Breaks down on what it should refuse."""
 
     def learn(self, seen: ti.MDP, target: ArrayLike, start: ti.Policy | None = None) -> Learned:
         if np.shape(target) != (seen.n_features,):
@@ -342,7 +342,7 @@ def test_who_is_not_out_to_match_may_be_farther() -> None:
     check_learner(learner)
 
 
-def test_a_mismatch_that_she_allows_counts_as_matched() -> None:
+def test_a_mismatch_that_it_allows_counts_as_matched() -> None:
     generous = Reports(status=LearnStatus.MATCHED)
     generous.mismatch = 60.0  # type: ignore[attr-defined]  # the farthest target is 51 away
     check_learner(generous)
@@ -357,7 +357,7 @@ def test_an_unchanged_report_is_not_broken() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Favoured:
-    """Told the reward, she reports how much there is of it."""
+    """Told the reward, it reports how much there is of it."""
 
     careful: bool = True
 
@@ -431,10 +431,10 @@ def test_twins_look_the_same_and_are_not(case: Case) -> None:
 
 
 @each_case
-def test_nothing_true_can_be_reached_from_what_she_sees(case: Case) -> None:
+def test_nothing_true_can_be_reached_from_what_it_sees(case: Case) -> None:
     check_barrier(case)
     leaky = dataclasses.replace(case)
-    object.__setattr__(leaky.seen, "seen_by", [{"her": leaky.view}])
+    object.__setattr__(leaky.seen, "seen_by", [{"its": leaky.view}])
     if leaky.view.matrix.size:
         with pytest.raises(AssertionError, match="what a learner sees must not hold the worldview"):
             check_barrier(leaky)

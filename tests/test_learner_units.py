@@ -48,7 +48,7 @@ def world(rng):
 
 
 def problem(seed, *, out_of_reach=None):
-    """An MDP, weights, what she sees, and a target that is out of her reach or not."""
+    """An MDP, weights, what the learner sees, and a target that is out of reach or not."""
     rng = np.random.default_rng([11, seed])
     mdp = world(rng)
     w, rows = rng.normal(size=mdp.n_features), int(rng.integers(1, mdp.n_features + 2))
@@ -135,7 +135,7 @@ def test_units_do_not_matter(learner, out_of_reach, seed):
 
 @by_name
 def test_a_sensor_in_other_units(learner):
-    """A row 1e-9 times as large as another tells her as much as it did."""
+    """A row 1e-9 times as large as another tells as much as it did."""
     mdp = ti.worlds.gridworld(5, 1, 0.9)
     rng = np.random.default_rng(3)
     w = np.zeros(mdp.n_features)
@@ -146,7 +146,7 @@ def test_a_sensor_in_other_units(learner):
     seen, target = view.observe(mdp), view.matrix @ ti.feature_expectations(mdp, expert)
     learned = told(learner, mdp, w).learn(seen, target)
     earned = ti.relative_performance(mdp, w, learned.policy)
-    # Her features tell the reward, so that who matches does as well as the expert.
+    # Its features tell the reward, so that who matches does as well as the expert.
     assert ti.certify(mdp, view, w, expert).guaranteed == pytest.approx(1.0, abs=1e-6)
     if getattr(learner, "matches", True):
         assert learned.status is LearnStatus.MATCHED
@@ -215,7 +215,7 @@ class TestEvenUnits:
         assert np.array_equal(dense.target, sparse.target)
         assert np.ptp(dense.seen.features, axis=0) == pytest.approx(1.0)
 
-    def test_a_reward_in_her_features(self):
+    def test_a_reward_in_its_features(self):
         seen = ti.worlds.gridworld(4).with_features(np.random.default_rng(0).normal(size=(16, 3)))
         even, w = Assignment(seen, np.ones(3), None).even(), np.array([0.3, 0.0, -0.4])
         for order in (1, 2):

@@ -262,7 +262,7 @@ def test_margins_fall_and_are_those_of_the_quadratic_program():
 
 @by_name
 def test_the_chain(learner):
-    """She who sees the central cell only can match both the walk to the right and to the left."""
+    """Who sees the central cell only can match both the walk to the right and to the left."""
     mdp = ti.worlds.chain(5)
     right = ti.Policy.deterministic(mdp, [1, 1, 1, 1, 0])
     seen = ti.Worldview.select(mdp, ["cell 3"]).observe(mdp)

@@ -256,7 +256,7 @@ class TestMatching:
         most, x = most_random_match(seen, target)
         mine = ti.occupancy(seen, learned.policy)
         assert causal_entropy(seen, learned.policy) == pytest.approx(most, abs=1e-8)
-        # Also in features that she does not see, as the most random policy is unique.
+        # Also in features that it does not see, as the most random policy is unique.
         rows = x if per_pair else np.add.reduceat(x, mdp.dynamics.offsets[:-1])
         theirs = mdp.features.T @ rows
         assert ti.feature_expectations(mdp, learned.policy) == pytest.approx(theirs, abs=1e-8)
@@ -389,7 +389,7 @@ class TestContract:
             MaxCausalEntropy(temperature=1e9),
         ],
     )
-    def test_keeps_her_promises(self, learner):
+    def test_keeps_its_promises(self, learner):
         check_learner(learner)
 
     def test_start_that_matches_is_returned(self):

@@ -74,7 +74,7 @@ def test_random_mdps_against_all_policies(rank, per_pair, seed):
         assert look.status is LookStatus.CLOSE
         width = np.ptp(corners @ basis.T, axis=0).max()
         assert look.upper - look.lower <= max(CLOSE * look.upper, 1e-6 * width) + 1e-8 * width
-    # The last of them is optimal for a reward of hers.
+    # The last of them is optimal for a reward of its own.
     assert look.lower == 0.0
     assert look.upper <= 1e-6 * width
 
@@ -136,7 +136,7 @@ def test_the_chain():
     assert look.upper == pytest.approx(-middle.min() / visible, rel=1e-6)
     assert look.lower == pytest.approx(-middle.min() / visible, rel=1e-6)
     assert look.weights == pytest.approx([-1.0 / visible], rel=1e-9)
-    # Who keeps away from the middle on either side of it is optimal for a reward of hers.
+    # Who keeps away from the middle on either side of it is optimal for a reward of its own.
     away = ti.optimal_policy(mdp, [0, 0, -1, 0, 0]).policy
     assert best_look(mdp, view, away).upper <= 1e-6
     assert str(look) == (
@@ -147,7 +147,7 @@ def test_the_chain():
     )
 
 
-def test_she_sees_everything():
+def test_it_sees_everything():
     rng = np.random.default_rng(3)
     mdp = ti.worlds.garnet(rng, 12, 3, 3, n_features=4)
     expert = ti.optimal_policy(mdp, rng.standard_normal(4)).policy
@@ -165,7 +165,7 @@ def test_the_uniform_policy_is_optimal_for_nothing():
     assert look.status is LookStatus.CLOSE
 
 
-def test_what_she_sees_matters_and_not_how():
+def test_what_it_sees_matters_and_not_how():
     rng = np.random.default_rng(5)
     mdp = ti.worlds.garnet(rng, 10, 3, 3, n_features=4)
     policy, rows = random_policy(rng, mdp), rng.standard_normal((2, 4))

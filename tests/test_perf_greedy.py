@@ -1,4 +1,4 @@
-"""PerfGreedy picks what simulating every candidate with the learner herself picks."""
+"""PerfGreedy picks what simulating every candidate with the learner itself picks."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def check_equal(situation, learner):
 
 
 def grid_task(seed, *, slip=0.0, rows=3, size=6, **options):
-    """Teachable: single features, a random one, a zero, copies, and what she sees already."""
+    """Teachable: single features, a random one, a zero, copies, and what is seen already."""
     rng = np.random.default_rng(seed)
     mdp = ti.worlds.gridworld(size, block=2, slip=slip)
     k = mdp.n_features
@@ -94,7 +94,7 @@ def test_the_choice_is_that_of_exhaustive_simulation(seed, slip):
 
 
 def test_dense_features_and_sparse_views():
-    """However the features that she sees are stored."""
+    """However the features that it sees are stored."""
     rng = np.random.default_rng(4)
     grid = ti.worlds.gridworld(6)
     dense = grid.with_features(rng.normal(size=(36, 8)))
@@ -165,8 +165,8 @@ def test_where_rounding_decides_the_learner_is_asked_herself(n):
     ],
     ids=["matched", "out of steps", "nearest", "rounding", "idle"],
 )
-def test_the_compiled_loop_takes_her_very_steps(seed, learner, off, end):
-    """One step at a time, to the last bit and up to her last step; the target may be off."""
+def test_the_compiled_loop_takes_its_very_steps(seed, learner, off, end):
+    """One step at a time, to the last bit and up to its last step; the target may be off."""
     task = grid_task(seed)
     seen, start = task.worldview.observe(task.mdp), ti.Policy.uniform(task.mdp)
     target = task.worldview.matrix @ task.demonstration.expectations
@@ -220,7 +220,7 @@ def test_ties_go_to_the_first():
 
 @dataclass(frozen=True)
 class Counting:
-    """Counts how often she learns."""
+    """Counts how often it learns."""
 
     seen: list
 
@@ -244,11 +244,11 @@ def test_the_compiled_loop_replaces_the_learner(monkeypatch):
     slippery = situation_of(grid_task(0, slip=0.3))
 
     def refuse(*_):
-        raise AssertionError("she was asked herself")
+        raise AssertionError("the learner was asked itself")
 
     monkeypatch.setattr(Projection, "learn", refuse)
     PerfGreedy(Projection()).choose(situation, np.random.default_rng(0))
-    with pytest.raises(AssertionError, match="asked herself"):
+    with pytest.raises(AssertionError, match="asked itself"):
         PerfGreedy(Projection()).choose(slippery, np.random.default_rng(0))
 
 
@@ -268,10 +268,10 @@ def test_a_heir_of_projection_is_simulated_herself():
 
     situation = situation_of(grid_task(0))
     choice = check_equal(situation, Lazy())
-    assert choice.feature == 0  # she stays as she is, whatever she is taught
+    assert choice.feature == 0  # the learner stays as it is, whatever is taught
 
 
-def test_in_a_lesson_she_does_what_was_foreseen():
+def test_in_a_lesson_it_does_what_was_foreseen():
     task = grid_task(7)
     learner = Projection()
     lesson = teach(

@@ -216,7 +216,7 @@ class TestPolicies:
         visits = [row[1] for row in rows]
         assert visits == sorted(visits, reverse=True)
 
-    def test_what_she_sees_is_framed(self, chain):
+    def test_what_it_sees_is_framed(self, chain):
         picture = reward_figure(chain)
         assert picture.panels[0].marks[0].outlined == ((0, 2),)
         assert picture.panels[0].marks[0].values.tolist() == [[-2, -1, 0, 1, 2]]

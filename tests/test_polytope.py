@@ -44,7 +44,7 @@ def test_every_policy_that_matches_is_within_the_extremes(data):
     w = data.draw(weights(mdp.n_features))
     shown, other = data.draw(policies(mdp)), data.draw(policies(mdp))
     step = ti.feature_expectations(mdp, shown) - ti.feature_expectations(mdp, other)
-    # With ε as large as their distance in her view, the other policy matches.
+    # With ε as large as their distance in its view, the other policy matches.
     mismatch = float(np.linalg.norm(view.matrix @ step)) * (1 + 1e-9)
     worst = ti.worst_case(mdp, view, w, shown, mismatch)
     lucky = ti.best_case(mdp, view, w, shown, mismatch)

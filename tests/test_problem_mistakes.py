@@ -103,7 +103,7 @@ KEYS = [
     ("recorded", ('"expert.jsonl"', '"lake.toml"'), r"reward\.trajectories: path must end in"),
     ("recorded", ('.jsonl"', '.jsonl"\nmax_residual = 1'), r"reward: max_residual is for rewards"),
     ("rewards", ('s.csv"\n\n[learner', 's.csv"\nmax_residual = 2\n[learner'), r"at most 1, got 2"),
-    # What she sees.
+    # What it sees.
     ("grid", ('sees = ["cell 1"]', ""), r"learner: expected one of the keys sees"),
     ("grid", ('["cell 1"]', '"cell 1"'), r"learner\.sees: expected a list, got 'cell 1'"),
     ("grid", ('["cell 1"]', "[1]"), r"learner\.sees\[0\]: expected a text, got 1"),
@@ -142,7 +142,7 @@ KEYS = [
         r"feature\[1\]\.name: .*got 'cold', a feature's",
     ),
     ("lake", ("{ cold = 1.0, wet = 1.0 }", "{ cold = 0 }"), r"feature\[1\]\.weights: expected a"),
-    # What she is shown.
+    # What it is shown.
     ("rewards", ('show = "choose"', 'show = "optimum"'), r"show: expected optimal or choose"),
     ("rewards", ('show = "choose"', 'show = "choose"\npolicy = "policy.csv"'), r"only one of"),
     ("rewards", ('show = "choose"', "confidence = 0.9"), r"confidence is for trajectories only"),

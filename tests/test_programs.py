@@ -233,7 +233,7 @@ def test_rounding_does_not_make_a_demonstration_infeasible(form):
 def test_what_no_policy_matches_is_proved_infeasible(form):
     mdp, view, w, policy = grid_problem(5)
     mu = ti.feature_expectations(mdp, policy)
-    # A vertex of what she sees, pushed out along the direction that it is extreme in.
+    # A vertex of what the learner sees, pushed out along the direction that it is extreme in.
     theta = np.random.default_rng(3).normal(size=5)
     best = ti.optimal_policy(mdp, view.matrix.T @ theta)
     corner = ti.feature_expectations(mdp, best.policy)

@@ -473,7 +473,7 @@ def test_blind_spot_of_the_chain():
 
 
 @given(problems())
-def test_blind_spot_is_a_direction_she_cannot_see(problem):
+def test_blind_spot_is_a_direction_it_cannot_see(problem):
     matrix, w = problem
     mdp = worlds.chain(max(len(w), 2))
     mdp = mdp.with_features(np.zeros((mdp.n_states, len(w))))

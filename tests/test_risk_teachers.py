@@ -496,7 +496,7 @@ def lesson_of(teacher, task, **options):
 
 @dataclasses.dataclass(frozen=True)
 class Altered:
-    """A teacher who is put in other situations than she is in."""
+    """A teacher who is put in other situations than it is in."""
 
     teacher: OptimalSubset
     change: Callable[[Situation], dict[str, Any]]
@@ -516,7 +516,7 @@ def test_a_search_that_is_stopped_early_never_ends_worse_than_it_began(seed, wor
     assert reached <= first.risk + 1e-12
     assert gaps[0] == first.gap and gaps == sorted(gaps, reverse=True)
     assert gaps[-1] == pytest.approx(reached - first.lower, abs=1e-12)
-    # To plan anew each time may end worse; what it finds that is better, she finds too.
+    # To plan anew each time may end worse; what it finds that is better, it finds too.
     anew = Altered(teacher, lambda now: {"begun": len(now.taught), "notes": {}})
     replanned = lesson_of(anew, task, budget=10).rounds[-1].risk
     assert (replanned > first.risk + 1e-3) is worse

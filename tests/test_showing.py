@@ -254,7 +254,7 @@ def test_the_exposer_sees_all_directions_alike():
     for axis in np.eye(3):
         high, low = (exposer.expose(sign * axis).look @ axis for sign in (1.0, -1.0))
         assert 0.1 < high - low < 10.0
-    # The same reward, in her features and in the exposer's coordinates, has the same best policy.
+    # The same reward, in its features and in the exposer's coordinates, has the same best policy.
     for reward in rng.standard_normal((5, 3)) / units[:3] @ basis:
         theta = exposer.coordinates(reward)
         plan, point = exposer.plan("any", theta, 0.0)

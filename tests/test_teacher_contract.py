@@ -81,7 +81,7 @@ class FloatFeature(Altered):
 
 
 class StopsWhereRiskIsZero(MostWanted):
-    """Nothing helps any more, so she stops, required or not."""
+    """Nothing helps any more, so it stops, required or not."""
 
     def pick(self, scores: np.ndarray, situation: Situation) -> int | None:
         seen_all = ti.teaching_risk(situation.view, situation.task.weights) < 1e-12
@@ -131,7 +131,7 @@ class ListsScores(Altered):
 
 
 class Remembers(MostWanted):
-    """Likes less what she has chosen before."""
+    """Likes less what it has chosen before."""
 
     def __init__(self) -> None:
         self.tired = 0.0
@@ -142,7 +142,7 @@ class Remembers(MostWanted):
 
 
 class OwnGenerator(Altered):
-    """Draws, but not from the generator that she is given."""
+    """Draws, but not from the generator that it is given."""
 
     def __init__(self) -> None:
         self.rng = np.random.default_rng(0)
@@ -191,13 +191,13 @@ class NeedsMoney(MostWanted):
 
 
 class Panics(MostWanted):
-    """Does not expect the learner to mix her actions unequally, as she only does in lessons."""
+    """Does not expect the learner to mix its actions unequally, as it only does in lessons."""
 
     def along(self, situation: Situation) -> np.ndarray:
         chances = situation.policy.probabilities
         chances = chances[(chances > 0.0) & (chances < 1.0)]
         if len(np.unique(chances.round(3))) > 2:
-            raise ValueError("what is she doing?")
+            raise ValueError("what is it doing?")
         return super().along(situation)
 
 
@@ -246,7 +246,7 @@ class ShowsNobody(Altered):
 
 
 class GapByMood(Altered):
-    """Says something else of her plan each time."""
+    """Says something else of its plan each time."""
 
     asked = 0
 
@@ -258,7 +258,7 @@ class GapByMood(Altered):
 
 
 class LivesByNotes(MostWanted):
-    """Wants the opposite once she finds a note of hers."""
+    """Wants the opposite once it finds a note of its own."""
 
     def along(self, situation: Situation) -> np.ndarray:
         wish = super().along(situation)
@@ -267,7 +267,7 @@ class LivesByNotes(MostWanted):
 
 
 class ScoresByNotes(MostWanted):
-    """Teaches the same, but her scores shrink with what she remembers."""
+    """Teaches the same, but its scores shrink with what it remembers."""
 
     def along(self, situation: Situation) -> np.ndarray:
         asked = situation.notes["asked"] = situation.notes.get("asked", 0) + 1

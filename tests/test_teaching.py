@@ -115,7 +115,7 @@ def test_required_and_forbidden():
     lesson = teach(task, InOrder(), MinNormPoint(), rng=rng(), tolerance=-1.0)
     assert set(lesson.taught[:2]) == {3, 4}
     assert 0 not in lesson.taught and len(lesson.taught) == 4
-    # Required features are taught even if she needs none of them.
+    # Required features are taught even if the learner needs none of them.
     soon = teach(task, InOrder(), MinNormPoint(), rng=rng(), tolerance=1.0)
     assert set(soon.taught) == {3, 4}
     with pytest.raises(InvalidInputError, match="budget must allow for 2 required"):
@@ -366,7 +366,7 @@ def test_tasks_refuse_what_makes_no_sense():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_teacher_without_her_notes_chooses_the_same(seed):
+def test_a_teacher_without_its_notes_chooses_the_same(seed):
     class Forgets:
         def choose(self, situation, rng):
             return TRGreedy().choose(replace(situation, notes={}), rng)
@@ -543,8 +543,8 @@ def test_policies_come_back_from_json_to_the_last_bit():
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("learner", [Projection(), Projection(1e-1)])
-def test_her_own_mismatch_covers_a_learner_who_stops_early(seed, learner):
-    """What is guaranteed is for exact matches; `certify` with her mismatch is for her."""
+def test_its_own_mismatch_covers_a_learner_who_stops_early(seed, learner):
+    """What is guaranteed is for exact matches; `certify` with its mismatch is for the learner."""
     mdp = ti.worlds.gridworld(6, 2)
     draw = np.random.default_rng(seed)
     task = ti.Task(mdp, draw.normal(size=9), ti.Worldview(draw.normal(size=(3, 9))), np.eye(9))
@@ -584,7 +584,7 @@ def test_what_took_how_long_is_recorded():
     assert [each.choosing_seconds > 0.0 for each in lesson.rounds] == [False, True]
 
 
-def test_she_sees_in_the_end_what_was_taught():
+def test_it_sees_in_the_end_what_was_taught():
     task = chain_task()
     lesson = teach(task, InOrder(), MinNormPoint(), rng=rng(), budget=2, tolerance=-1.0)
     np.testing.assert_array_equal(lesson.worldview.matrix, np.eye(5)[[2, 0, 1]])
@@ -615,7 +615,7 @@ def test_budgets_are_those_of_the_whole_lesson():
     assert teach(task, InOrder(), MinNormPoint(), max_cost=5.9, **more).taught == (0, 1)
 
 
-def test_a_teacher_is_told_what_was_taught_before_she_took_over():
+def test_a_teacher_is_told_what_was_taught_before_it_took_over():
     met = []
 
     class Listens(InOrder):

@@ -155,7 +155,7 @@ def test_least_singular_value_of_no_columns():
 
 @settings(max_examples=25)
 @given(mdps())
-def test_she_sees_her_own_features_and_nothing_else(mdp):
+def test_a_learner_sees_its_own_features_and_nothing_else(mdp):
     rng = np.random.default_rng(4)
     for matrix in (rng.standard_normal((2, mdp.n_features)), np.eye(mdp.n_features)[:1]):
         seen = Worldview(matrix).observe(mdp)
