@@ -86,6 +86,14 @@ def transitions(observations: ti.Observations) -> Any:
     )
 
 
+def spaces(seen: ti.MDP) -> tuple[Any, Any]:
+    """What can be seen, and done, as Gymnasium says it."""
+    from gymnasium import spaces
+
+    width = dense(seen.features[:1]).shape[1:]
+    return spaces.Box(-np.inf, np.inf, width, np.float32), spaces.Discrete(seen.n_actions)
+
+
 def behavioural_cloning(epochs: int = 20, seed: int = 0) -> Train:
     """`imitation.algorithms.bc.BC`: a network that makes the expert's actions likely."""
 
@@ -95,10 +103,11 @@ def behavioural_cloning(epochs: int = 20, seed: int = 0) -> Train:
         from imitation.util import logger
 
         torch.manual_seed(seed)
-        world, shown = seen_world(seen, seed), transitions(observations)
+        looks, actions = spaces(seen)
+        shown = transitions(observations)
         algorithm = bc.BC(
-            observation_space=world.observation_space,
-            action_space=world.action_space,
+            observation_space=looks,
+            action_space=actions,
             demonstrations=shown,
             rng=np.random.default_rng(seed),
             batch_size=min(32, len(shown)),
@@ -112,7 +121,10 @@ def behavioural_cloning(epochs: int = 20, seed: int = 0) -> Train:
 
 
 def adversarial(name: str = "GAIL", steps: int = 20_000, seed: int = 0) -> Train:
-    """`imitation`'s GAIL or AIRL: a policy that a network cannot tell from the expert's."""
+    """`imitation`'s GAIL or AIRL: a policy that a network cannot tell from the expert's.
+
+    They act in the world as it is seen, and so need features per state.
+    """
 
     def train(seen: ti.MDP, observations: ti.Observations) -> Chances:
         import torch
@@ -160,8 +172,7 @@ def seen_world(seen: ti.MDP, seed: int) -> Any:
     looks, dynamics = dense(seen.features), seen.dynamics
 
     class World(gymnasium.Env[Any, Any]):
-        observation_space = gymnasium.spaces.Box(-np.inf, np.inf, looks.shape[1:], np.float32)
-        action_space = gymnasium.spaces.Discrete(seen.n_actions)
+        observation_space, action_space = spaces(seen)
         chance = np.random.default_rng(seed)
 
         def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
