@@ -34,7 +34,9 @@ class Differing:
     second: Any
 
 
-def differing(first: Any, second: Any, what: tuple[str, ...] = ()) -> Iterator[Differing]:
+def differing(
+    first: Any, second: Any, what: tuple[str, ...] = (), scale: float | None = None
+) -> Iterator[Differing]:
     """The numbers, short texts and truths in which two results differ, in their order.
 
     Parameters
@@ -42,6 +44,7 @@ def differing(first: Any, second: Any, what: tuple[str, ...] = ()) -> Iterator[D
     first, second : what JSON has: objects, lists and values. Entries of lists go by their ``name``,
         if they have one, or by their number
     what : where they stand
+    scale : the size of numbers beside which others are rounding; by default the largest of them
 
     Returns
     -------
@@ -52,12 +55,14 @@ def differing(first: Any, second: Any, what: tuple[str, ...] = ()) -> Iterator[D
     >>> list(differing({"reward": {"best": 1.0}}, {"reward": {"best": 2.0}}))
     [Differing(what='reward, best', first=1.0, second=2.0)]
     """
+    if scale is None:
+        scale = max(_largest(first), _largest(second))
     if isinstance(first, (Mapping, list)) or isinstance(second, (Mapping, list)):
         one, other = _entries(first), _entries(second)
         for key in [*one, *(key for key in other if key not in one)]:
-            yield from differing(one.get(key), other.get(key), (*what, key))
+            yield from differing(one.get(key), other.get(key), (*what, key), scale)
         return
-    if not _same(first, second):
+    if not _same(first, second, scale):
         yield Differing(", ".join(filter(None, what)), first, second)
 
 
@@ -103,15 +108,21 @@ def _entries(value: Any) -> dict[str, Any]:
     return dict(zip(names, value, strict=True))
 
 
-def _same(first: Any, second: Any) -> bool:
+def _largest(value: Any) -> float:
+    if isinstance(value, (Mapping, list)):
+        inner = value.values() if isinstance(value, Mapping) else value
+        return max(map(_largest, inner), default=0.0)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return abs(value) if number else 0.0
+
+
+def _same(first: Any, second: Any, scale: float) -> bool:
     if any(isinstance(each, str) and len(each) > LONGEST for each in (first, second)):
         return True
-    numbers = [
-        x for x in (first, second) if isinstance(x, (int, float)) and not isinstance(x, bool)
-    ]
-    if len(numbers) < 2:
-        return bool(first == second)
-    return abs(numbers[0] - numbers[1]) <= INVISIBLE * max(map(abs, numbers))
+    for each in (first, second):
+        if isinstance(each, bool) or not isinstance(each, (int, float)):
+            return bool(first == second)
+    return bool(abs(first - second) <= INVISIBLE * scale)
 
 
 __all__ = ["Differing", "differing", "news"]

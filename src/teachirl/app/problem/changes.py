@@ -84,6 +84,7 @@ class Change:
 def _value(text: str, option: str) -> Any:
     """A TOML value; words that are none are a text."""
     require(bool(text), f"{option}: expected a value after =, got none")
+    text = re.sub(r"^([+-]?)(\.[0-9]+)$", r"\g<1>0\2", text)  # .5, as shells and people write it
     try:
         found = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError) as error:

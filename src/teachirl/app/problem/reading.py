@@ -96,8 +96,20 @@ def parse(
     except RecursionError:
         raise FileFormatError(f"{path}: expected a few lists in lists, got too many") from None
     except ValueError as error:  # also what int() says of too many digits
-        raise FileFormatError(f"{path}: this is not TOML: {shortened(str(error))}") from None
+        raise FileFormatError(f"{path}: this is not TOML: {_of_toml(error, text)}") from None
     return checked(*changed(Place(path), tables, changes), mistakes)
+
+
+def _of_toml(error: ValueError, text: str) -> str:
+    """What is wrong, with the line that it stands in."""
+    said, place = shortened(str(error)), re.search(r"at line (\d+), column", str(error))
+    lines = text.split("\n")
+    if place is None or int(place[1]) > len(lines):
+        return said
+    line = lines[int(place[1]) - 1].strip()
+    bare = re.search(r"=\s*([+-]?)(\.\d+)", line)
+    hint = "" if bare is None else f"; write {bare[1]}0{bare[2]}"
+    return f"{said}, {shown(line)}{hint}"
 
 
 def checked(
