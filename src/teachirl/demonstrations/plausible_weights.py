@@ -1,0 +1,334 @@
+"""All weights that an expert may have, at a stated confidence, whoever of three experts it is.
+
+The expert wants weights w (a direction: no choice tells their length), and for some rate ε of slips,
+0 ≤ ε ≤ 1, at which an action is taken at random,
+
+- *optimal* or *slipping*: is otherwise optimal for w, and among equally good actions has any habit
+  ρ(a | s): chances (1 − ε) ρ(a | s) + ε/n, with ρ > 0 for optimal actions alone; ε = 0 never errs;
+- *soft*: has otherwise the soft policy of βw for some β > 0: chances (1 − ε) π_βw(a | s) + ε/n.
+
+Let L(w) be the largest probability that any of these gives to all recorded choices, over ε, ρ and β,
+and Q that of a forecaster, who knew only the choices before each (`forecasts`). The expert's own
+chances are among those that L(w*) is the largest of, and Q exceeds 1/δ times the probability they
+give with probability δ at most. So
+
+    W = {w : L(w) ≥ δQ}  contains w* with confidence 1 − δ, for any number of episodes and steps.
+
+If the expert never errs, W is about the cone of weights under which all that was seen is optimal, and
+more episodes do not make it smaller than that. If the expert is soft, W shrinks to a point.
+
+For a set O of optimal actions in a state, of N choices there in O, with counts c, and E others, ρ has
+its largest probability Π (c/N)^c at most, and what is left is concave in ε:
+
+    Σ c log(c/N) + max_ε Σ N log(1 − ε(1 − |O|/n)) + E log(ε/n).
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import Floats, Ints, frozen
+from ..errors import require
+from ..mdp.model import MDP
+from ..mdp.planning import optimal_policy
+from ..mdp.soft_planning import SoftModel
+from ..precision import SEARCH_TIE
+from .optimal_cone import OptimalCone
+from .weight_region import THINNED, Region, Walk, explore
+
+# Steps of a walk, the more the smaller the world; and of a climb to where a walk can start.
+STEPS, WORK, CLIMBS = (45, 120), 200_000, 300
+
+# How often an interval is halved to find the rate of slips.
+HALVINGS = 40
+# Steps in log β down to this are taken, after so many in search of the right order of magnitude; and
+# of a parabola through three points, by how much of its bend the truth may be higher.
+FINE, MOST_SCALES, HOPELESS = 0.02, 12, 1.0
+
+
+class Evidence:
+    """How plausible recorded choices are under given weights.
+
+    Parameters
+    ----------
+    mdp : MDP
+    pairs : int array [n], the pairs that were chosen
+    scale : float, the length of weights that a soft expert is thought to have
+    enough : float, the least that is asked for, log δQ: below it, no more is found out than that
+    """
+
+    def __init__(self, mdp: MDP, pairs: Ints, scale: float, enough: float) -> None:
+        self.mdp, self.log_scale, self.enough = mdp, math.log(scale or 1.0), enough
+        self.model = SoftModel(mdp)
+        dynamics = mdp.dynamics
+        self.actions = np.diff(dynamics.offsets)
+        counts = np.bincount(pairs, minlength=mdp.n_pairs)
+        self.seen = np.flatnonzero((counts > 0) & (self.actions[dynamics.pair_states] > 1))
+        self.counts = counts[self.seen].astype(float)
+        self.states = dynamics.pair_states[self.seen]
+        self.n = self.actions[self.states].astype(float)
+        self.values: Floats | None = None
+
+    def optimal(self, w: Floats) -> float:
+        """log L(w) of experts who are optimal but for slips."""
+        mdp, counts, best = self.mdp, self.counts, self._best(w)
+        ties = np.add.reduceat(best.astype(np.int64), mdp.dynamics.offsets[:-1])
+        right = best[self.seen]
+        kept = np.bincount(self.states[right], counts[right], mdp.n_states)
+        of_habits = float(counts[right] @ np.log(counts[right] / kept[self.states[right]]))
+        wrong = counts[~right]
+        slips = float(wrong.sum())
+        if slips == 0.0:
+            return of_habits
+        used = np.flatnonzero((kept > 0.0) & (ties < self.actions))
+        shares, places = np.unique(1.0 - ties[used] / self.actions[used], return_inverse=True)
+        sizes = np.bincount(places, kept[used], len(shares))
+        rate = _root(lambda e: slips / e - float((sizes * shares / (1.0 - e * shares)).sum()))
+        held = float(sizes @ np.log1p(-rate * shares))
+        return of_habits + held + slips * math.log(rate) - float(wrong @ np.log(self.n[~right]))
+
+    def slips(self, w: Floats) -> float:
+        """The share of choices that are not optimal for w; of none, 0."""
+        wrong = float(self.counts[~self._best(w)[self.seen]].sum())
+        return wrong / (float(self.counts.sum()) or 1.0)
+
+    def _best(self, w: Floats) -> NDArray[np.bool_]:
+        """Which pairs [P] are optimal for w."""
+        mdp, states = self.mdp, self.mdp.dynamics.pair_states
+        values, rewards = optimal_policy(mdp, w).values, mdp.rewards(w)
+        rewards = rewards if mdp.features_per_pair else rewards[states]
+        ahead = mdp.discount * np.asarray(mdp.dynamics.transitions @ values)
+        loss = values[states] - rewards - ahead
+        return np.asarray(loss <= SEARCH_TIE * float(loss.max(initial=0.0)))
+
+    def soft(self, w: Floats) -> float:
+        """log L(w) of experts who are soft, or what of it is `enough` already.
+
+        It is sought over log β, by steps that shrink where neither side is better.
+        """
+        tried: dict[float, float] = {}
+
+        def at(x: float) -> float:
+            if x not in tried:
+                tried[x] = self._soft_at(math.exp(x) * w)
+            return tried[x]
+
+        x, step = self.log_scale, math.log(4.0)
+        while step > FINE:
+            for side in (x, x - step, x + step):
+                if at(side) >= self.enough:
+                    self.log_scale = side
+                    return at(side)
+            low, middle, high = at(x - step), at(x), at(x + step)
+            bend = 2.0 * middle - low - high
+            if middle < max(low, high) or bend <= 0.0:
+                x += step if high > low else -step
+                step *= 1.0 if len(tried) < MOST_SCALES else 0.5
+                continue
+            # A parabola through the three says where the best is, and how good it may be.
+            shift = 0.5 * (high - low) / bend
+            if middle + 0.25 * (high - low) * shift < self.enough - HOPELESS * bend:
+                break
+            x, step = x + shift * step, 0.25 * step
+        return max(tried.values())
+
+    def _soft_at(self, theta: Floats) -> float:
+        point = self.model.at(theta, self.values)
+        self.values = point.values
+        chances, counts = point.chances[self.seen], self.counts
+        lift = 1.0 / self.n - chances
+        rate = _root(lambda e: float((counts * lift / (chances + e * lift)).sum()))
+        return float(counts @ np.log(chances + rate * lift))
+
+    def most(self, w: Floats) -> float:
+        """log L(w), or what of it is `enough` already."""
+        return max(self.optimal(w), self.soft(w))
+
+    def holds(self, w: Floats) -> bool:
+        """Whether L(w) ≥ δQ, for weights w of length 1."""
+        return self.optimal(w) >= self.enough or self.soft(w) >= self.enough
+
+
+def _root(slope: Callable[[float], float]) -> float:
+    """Where a falling function of a rate in (0, 1] is 0, or the end that is nearest."""
+    low, high = 1e-15, 1.0
+    if slope(low) <= 0.0:
+        return low
+    for _ in range(HALVINGS):
+        middle = math.sqrt(low * high)
+        if slope(middle) > 0.0:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+class Experts(enum.StrEnum):
+    """Kinds of experts that explain recorded choices."""
+
+    OPTIMAL = "optimal"
+    SOFT = "soft"
+
+
+@dataclass(frozen=True, eq=False)
+class PlausibleWeights:
+    """The weights that an expert may have, at a stated confidence.
+
+    Attributes
+    ----------
+    weights : array [k] of length 1, an estimate: plausible itself, if anything is
+    lower, upper : array [k], between which each of the weights lies, all of them at once, of
+        plausible weights of length 1. The ends are searched for, and not proved
+    degrees : float, how far from the estimate weights may be that are plausible; 180 at most
+    confidence : float, with which the expert's weights are among the plausible ones
+    experts : tuple of Experts, those who explain what was seen, of some plausible weights; empty if
+        none does
+    slips : float, the share of choices that are slips of an expert with the estimated weights who is
+        optimal otherwise
+    points : array [n, k], plausible weights, spread evenly
+    evidence : Evidence, which decides what is plausible
+    basis : array [r, k], the directions that policies can tell apart
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> mdp, rng = ti.worlds.chain(3), np.random.default_rng(0)
+    >>> right = ti.Policy.deterministic(mdp, [1, 1, 0])
+    >>> seen = ti.sample_trajectories(mdp, right, episodes=20, horizon=10, rng=rng)
+    >>> found = ti.infer_weights(mdp, seen).plausible
+    >>> found.contains([0, 0, 1]), found.contains([1, 0, 0]), found.experts
+    (True, False, (<Experts.OPTIMAL: 'optimal'>, <Experts.SOFT: 'soft'>))
+    """
+
+    weights: Floats
+    lower: Floats
+    upper: Floats
+    degrees: float
+    confidence: float
+    experts: tuple[Experts, ...]
+    slips: float
+    points: Floats
+    evidence: Evidence
+    basis: Floats
+
+    @property
+    def signs(self) -> Ints:
+        """int array [k]: 1 and −1 where the sign of a weight is known, 0 where it is not."""
+        return np.asarray((self.lower > 0.0).astype(np.int64) - (self.upper < 0.0))
+
+    def contains(self, weights: ArrayLike) -> bool:
+        """Whether weights are plausible; of any length, shaped or not.
+
+        Parameters
+        ----------
+        weights : array [k]
+
+        Returns
+        -------
+        bool
+        """
+        w = np.asarray(self.evidence.mdp.checked_weights(weights))
+        w = self.basis.T @ (self.basis @ w)
+        length = float(np.linalg.norm(w))
+        return length > 0.0 and self.evidence.holds(w / length)
+
+    def sample(self, rng: np.random.Generator, n: int) -> Floats:
+        """Plausible weights of length 1, spread evenly over all that are.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+        n : int, how many
+
+        Returns
+        -------
+        array [n, k]; all directions alike if nothing is known
+        """
+        require(
+            isinstance(rng, np.random.Generator),
+            f"rng must be a numpy.random.Generator, got {type(rng).__name__}",
+        )
+        require(
+            isinstance(n, (int, np.integer)) and n >= 0,
+            f"n must be a whole number, 0 or more, got {n!r}",
+        )
+        if not self.experts:
+            drawn = rng.standard_normal((n, len(self.basis))) @ self.basis
+            return drawn / np.maximum(np.linalg.norm(drawn, axis=1, keepdims=True), 1e-300)
+        walk = Walk(
+            self.evidence.holds, self.basis, self.points[rng.integers(len(self.points))], rng
+        )
+        walk.points = [*self.points, walk.points[0]]
+        for _ in range(THINNED * n):
+            walk.step()
+        return np.array(walk.points[len(self.points) + THINNED :: THINNED]).reshape(n, -1)
+
+
+def plausible_weights(
+    evidence: Evidence, cone: OptimalCone, never: Floats, theta: Floats, confidence: float
+) -> PlausibleWeights:
+    """All weights that the evidence leaves, walked through from an estimate θ [k].
+
+    `never` [d, k] are the directions that cannot tell policies apart.
+    """
+    k = evidence.mdp.n_features
+    basis = np.linalg.svd(never, full_matrices=True)[2][len(never) :] if len(never) else np.eye(k)
+    rng = np.random.default_rng(0)
+    suggested = [w for w in (theta, cone.centre()) if w is not None and np.any(basis @ w)]
+    walks = [Walk(evidence.holds, basis, w, rng) for w in suggested]
+    inside = [walk for walk in walks if evidence.holds(walk.points[0])]
+    if not inside and walks:
+        nearest = max(walks, key=lambda walk: evidence.most(walk.points[0]))
+        inside = [nearest] if len(basis) > 1 and nearest.climb(evidence.most, CLIMBS) else []
+    if not inside:
+        start = walks[0].points[0] if walks else np.zeros(k)
+        nothing = Region(start[None], frozen(np.full(k, -1.0)), frozen(np.ones(k)))
+        return _told(evidence, basis, start, nothing, 180.0, confidence, ())
+    walk = inside[0]
+    start = walk.points[0]
+    for other in (-start, *(each.points[0] for each in inside[1:]), *cone.extremes(start)):
+        walk.pull(other)
+    work = max(evidence.mdp.dynamics.transitions.nnz, 1)
+    found = explore(walk, int(np.clip(WORK / work, *STEPS)))
+    experts = tuple(
+        kind
+        for kind, tested in ((Experts.OPTIMAL, evidence.optimal), (Experts.SOFT, evidence.soft))
+        if any(
+            tested(w) >= evidence.enough for w in (start, *found.points[:: len(found.points) // 5])
+        )
+    )
+    farthest = min(float((np.array(walk.points) @ start).min()), 1.0)
+    degrees = math.degrees(math.acos(max(farthest, -1.0)))
+    return _told(evidence, basis, start, found, degrees, confidence, experts)
+
+
+def _told(
+    evidence: Evidence,
+    basis: Floats,
+    start: Floats,
+    found: Region,
+    degrees: float,
+    confidence: float,
+    experts: tuple[Experts, ...],
+) -> PlausibleWeights:
+    return PlausibleWeights(
+        weights=frozen(start),
+        lower=found.lower,
+        upper=found.upper,
+        degrees=degrees,
+        confidence=confidence,
+        experts=experts,
+        slips=evidence.slips(start),
+        points=found.points,
+        evidence=evidence,
+        basis=frozen(basis),
+    )
+
+
+__all__ = ["Evidence", "Experts", "PlausibleWeights", "plausible_weights"]
