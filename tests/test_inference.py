@@ -1,5 +1,3 @@
-import re
-
 import numpy as np
 import pytest
 
@@ -144,19 +142,6 @@ class TestSpread:
             alike.append(np.trace(same.root @ same.root.T))
         assert np.mean(mixed) > 1.5 * np.mean(alike)
 
-    def test_samples_have_the_covariance(self):
-        expert = soft_policy(SMALL, SMALL_WEIGHTS).policy
-        found = infer_weights(SMALL, episodes_of(SMALL, expert, 300, 20, seed=6))
-        drawn = found.sample(np.random.default_rng(0), 20_000)
-        assert drawn.shape == (20_000, 4)
-        assert np.linalg.norm(drawn, axis=1) == pytest.approx(1.0, abs=1e-12)
-        off = drawn - found.weights
-        assert off.T @ off / len(off) == pytest.approx(
-            found.covariance, abs=0.05 * np.trace(found.covariance)
-        )
-        again = found.sample(np.random.default_rng(0), 20_000)
-        assert np.array_equal(drawn, again)
-
     def test_shrinks_with_the_square_root_of_the_episodes(self):
         expert = soft_policy(SMALL, SMALL_WEIGHTS).policy
         few, many = (
@@ -199,6 +184,7 @@ class TestUnidentified:
         assert not found.weights.any()
         assert not found.spread.any()
         assert found.sample(np.random.default_rng(0), 3).tolist() == [[0, 0]] * 3
+        assert not found.plausible.experts and not found.plausible.signs.any()
         assert "nothing" in found.summary
         assert found.log_likelihood == pytest.approx(
             slow_log_likelihood(mdp, np.zeros(2), episodes)
@@ -218,8 +204,9 @@ class TestUnidentified:
         found = infer_weights(start, episodes_of(start, ti.Policy.uniform(start), 10, 1, seed=0))
         assert found.scale == pytest.approx(0.0, abs=1e-12)
         assert np.isfinite(found.spread).all()
-        drawn = found.sample(np.random.default_rng(0), 1000)
-        assert np.abs(drawn.mean(axis=0)).max() <= 0.1
+        assert found.plausible.contains([1, 0, 0, 0, 0]) and found.plausible.contains(
+            [0, 1, 1, 0, 3]
+        )
 
 
 class TestInput:
@@ -238,7 +225,7 @@ class TestInput:
         for array in (found.weights, found.root, found.unidentified, found.covariance):
             assert not array.flags.writeable
         assert "degrees" in found.summary
-        assert repr(found).startswith("InferredWeights(5 features, CONVERGED")
+        assert repr(found).startswith("InferredWeights(5 features, CONVERGED, 100 steps)")
 
     def test_too_few_steps(self):
         expert = soft_policy(SMALL, SMALL_WEIGHTS).policy
@@ -256,12 +243,19 @@ class TestInput:
         episodes = episodes_of(mdp, ti.Policy.uniform(mdp), 2, 3, seed=0)
         with pytest.raises(ti.InvalidInputError, match="episode"):
             infer_weights(ti.worlds.gridworld(3), episodes)
-        for name, value in (("choosiness", 0.0), ("tolerance", np.nan), ("max_steps", 0)):
+        for name, value in (
+            ("choosiness", 0.0),
+            ("confidence", 1.0),
+            ("tolerance", np.nan),
+            ("max_steps", 0),
+        ):
             with pytest.raises(ti.InvalidInputError, match=name):
                 infer_weights(mdp, episodes, **{name: value})
         found = infer_weights(mdp, episodes)
         with pytest.raises(ti.InvalidInputError, match="rng must be"):
             found.sample(0, 3)
+        with pytest.raises(ti.InvalidInputError, match="n must be a whole number"):
+            found.sample(np.random.default_rng(0), -1)
 
 
 def test_no_features_at_all():
@@ -273,18 +267,66 @@ def test_no_features_at_all():
     assert found.weights.shape == (0,)
 
 
-def test_an_angle_is_one_however_large():
-    """The spread of unit vectors is a chord; a direction that is not known at all is 90° off."""
-    mdp = ti.worlds.gridworld(4, block=2, slip=0.1)
-    rng = np.random.default_rng(0)
-    walks = ti.sample_trajectories(mdp, ti.Policy.uniform(mdp), episodes=3, horizon=2, rng=rng)
-    found = ti.infer_weights(mdp, walks)
-    drawn = found.sample(np.random.default_rng(1), 4000)
-    cosine = float((drawn @ found.weights).mean()) if found.scale else 0.0
-    off = float(np.sqrt(np.trace(found.covariance)))
-    assert off == pytest.approx(np.sqrt(2 - 2 * cosine), rel=0.15)
-    said = re.search(r"about ([\d.]+) degrees", found.summary)
-    if said is not None:
-        assert float(said[1]) == pytest.approx(np.degrees(2 * np.arcsin(off / 2)), rel=0.05)
-    with pytest.raises(ti.InvalidInputError, match="n must be a whole number"):
-        found.sample(rng, -1)
+class TestPlausible:
+    """What is said of the weights holds, whoever the expert is; the full table is that of
+    `benchmarks/coverage.py`."""
+
+    @staticmethod
+    def expert(kind, weights):
+        best = ti.optimal_policy(SMALL, weights).policy.probabilities
+        if kind == "soft":
+            return soft_policy(SMALL, 6.0 * weights / np.linalg.norm(weights)).policy
+        slips = {"optimal": 0.0, "slipping": 0.1}[kind]
+        evenly = ti.Policy.uniform(SMALL).probabilities
+        return ti.Policy(SMALL.dynamics, chances=(1.0 - slips) * best + slips * evenly)
+
+    @pytest.mark.parametrize("kind", ["optimal", "slipping", "soft"])
+    def test_covers(self, kind):
+        inside, said = [], []
+        for seed in range(2):
+            weights = np.random.default_rng(seed).normal(size=4)
+            truth = direction(SMALL, weights)
+            seen = episodes_of(SMALL, self.expert(kind, weights), 30, 20, [seed, 4])
+            found = infer_weights(SMALL, seen).plausible
+            inside.append(found.contains(weights))
+            off = np.degrees(np.arccos(min(truth @ found.weights, 1.0)))
+            said.append(off <= found.degrees)
+            said.append(bool(np.all((found.lower <= truth) & (truth <= found.upper))))
+            known = found.signs != 0
+            assert np.array_equal(found.signs[known], np.sign(truth[known]))
+        assert all(inside) and all(said)
+
+    def test_an_expert_who_never_errs_leaves_a_cone_however_many_episodes(self):
+        """3000 episodes were said to tell the weights to .88 degrees, and were 11.7 off."""
+        expert = self.expert("optimal", SMALL_WEIGHTS)
+        found = infer_weights(SMALL, episodes_of(SMALL, expert, 1000, 20, seed=1))
+        plausible, truth = found.plausible, direction(SMALL, SMALL_WEIGHTS)
+        off = np.degrees(np.arccos(truth @ plausible.weights))
+        standard = np.degrees(np.sqrt(np.trace(found.covariance)))
+        assert standard < 2.0 < off <= plausible.degrees
+        assert plausible.contains(SMALL_WEIGHTS) and plausible.slips == 0.0
+        assert "hardly ever errs is optimal for many weights" in found.summary
+        # Under all of them what was seen is optimal, but for a few steps.
+        for weights in found.sample(np.random.default_rng(0), 5):
+            assert plausible.contains(weights)
+            best = ti.optimal_policy(SMALL, weights).policy
+            assert ti.relative_performance(SMALL, SMALL_WEIGHTS, best) > 0.95
+
+    def test_a_soft_expert_is_found_out(self):
+        expert = self.expert("soft", SMALL_WEIGHTS)
+        few, many = (
+            infer_weights(SMALL, episodes_of(SMALL, expert, n, 20, seed=2)).plausible
+            for n in (20, 1000)
+        )
+        assert many.degrees < 0.5 * few.degrees
+        assert [kind.value for kind in many.experts] == ["soft"]
+        assert not many.contains(-SMALL_WEIGHTS)
+
+    def test_opposite_weights_may_both_be_plausible(self):
+        mdp = ti.worlds.chain(3, discount=0.5).with_features(np.eye(3)[:, :1])
+        rng = np.random.default_rng(0)
+        expert = ti.Policy.uniform(mdp)
+        seen = ti.sample_trajectories(mdp, expert, episodes=4, horizon=4, rng=rng)
+        found = infer_weights(mdp, seen).plausible
+        assert found.contains([1.0]) and found.contains([-1.0])
+        assert found.lower.tolist() == [-1.0] and found.upper.tolist() == [1.0]

@@ -22,6 +22,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from ..arrays import Floats, Ints
@@ -57,7 +58,7 @@ def forecast(mdp: MDP, pairs: Ints, fitted: Callable[[Floats], Floats]) -> float
     >>> 120 * np.log(0.5) < forecast(mdp, walk, lambda counts: evenly) < -2 * np.log(2)
     True
     """
-    states, offsets = mdp.dynamics.pair_states, mdp.dynamics.offsets
+    states, offsets = mdp.dynamics.pair_states.astype(np.int64), mdp.dynamics.offsets
     n = np.diff(offsets)[states].astype(float)
     counts, done = np.zeros(mdp.n_pairs), 0
     total = np.zeros(2 * len(SLIPS) + len(STRENGTHS))
@@ -81,7 +82,9 @@ def _slipping(chances: Floats, n: Floats) -> Floats:
     return np.array([np.log((1.0 - slip) * chances + slip / n).sum() for slip in SLIPS])
 
 
-def _habits(block: Ints, counts: Floats, states: Ints, offsets: Ints) -> tuple[Floats, Ints]:
+def _habits(
+    block: Ints, counts: Floats, states: Ints, offsets: Ints
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Whether each choice of a block is the habit in its state, and whether there was none yet."""
     most = np.maximum.reduceat(counts, offsets[:-1])
     here = states[block]
@@ -98,7 +101,7 @@ def _habits(block: Ints, counts: Floats, states: Ints, offsets: Ints) -> tuple[F
 
 
 def _counted(now: Floats, prior: Floats, offsets: Ints) -> float:
-    """The log-probability that Dirichlet's rule gives to choices with counts `now`, in any order."""
+    """The log-probability of choices with counts `now`, in any order, by Dirichlet's rule."""
     gained = gammaln(now + prior) - gammaln(prior)
     all_now, all_prior = (np.add.reduceat(each, offsets[:-1]) for each in (now, prior))
     return float(gained.sum() - (gammaln(all_now + all_prior) - gammaln(all_prior)).sum())

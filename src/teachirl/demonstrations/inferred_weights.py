@@ -80,8 +80,7 @@ class InferredWeights:
     confidence: float
 
     def __repr__(self) -> str:
-        kind = f"{len(self.weights)} features, {self.steps} steps"
-        return f"InferredWeights({kind}, {self.status!r}: {self.status})"
+        return f"InferredWeights({len(self.weights)} features, {self.status!r}, {self.steps} steps)"
 
     @cached_property
     def covariance(self) -> Floats:
@@ -138,12 +137,12 @@ class InferredWeights:
                 "The weights are not identified: under no weights that were found are the choices "
                 "those of an expert who is optimal, slips now and then or is soft."
             )
-        who = {
-            (
-                Experts.OPTIMAL,
-            ): f"The expert acts as one who is optimal but for slips ({_share(found.slips)} of all choices)",
-            (Experts.SOFT,): "The expert acts as one who is soft, taking better actions more often",
-        }.get(found.experts, "The expert may be optimal but for slips, or soft")
+        who = "The expert may be optimal but for slips, or soft"
+        if Experts.SOFT not in found.experts:
+            share = f"{100 * found.slips:.2g} %" if found.slips else "none"
+            who = f"The expert acts as one who is optimal but for slips ({share} of all choices)"
+        elif Experts.OPTIMAL not in found.experts:
+            who = "The expert acts as one who is soft, taking better actions more often"
         said = (
             f"{who}: the direction of the weights is known to within {math.ceil(found.degrees)} "
             f"degrees of the estimate ({sure})."
@@ -154,10 +153,6 @@ class InferredWeights:
                 "of the same kind do not tell which."
             )
         return said
-
-
-def _share(share: float) -> str:
-    return "none" if share == 0.0 else f"{100 * share:.2g} %"
 
 
 def infer_weights(

@@ -4,8 +4,8 @@ With V the values, a habit a in s is optimal for w exactly if some V has
 
     V(s) ≥ ⟨w, φ(s, b)⟩ + γ E V(s′) for all pairs (s, b), with equality at the habit,
 
-which is linear in w and V together. Where there is no habit V may be too large, so that the cone may
-be; what is found here only suggests where to look, and `Evidence` decides.
+which is linear in w and V together. Where there is no habit V may be too large, so that the cone
+may be; what is found here only suggests where to look, and `Evidence` decides.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class OptimalCone:
             bounds=limits,
             method="highs",
         )
-        return None if found.status != 0 else _unit(found.x[: self.k])
+        return None if found.status != 0 else _unit(np.asarray(found.x)[: self.k])
 
     def extremes(self, start: Floats) -> list[Floats]:
         """The most and the least that each weight can be, beside what lies along `start` [k]."""
@@ -94,7 +94,7 @@ class OptimalCone:
                 bounds=limits,
                 method="highs",
             )
-            end = None if found.status != 0 else _unit(found.x[: self.k])
+            end = None if found.status != 0 else _unit(np.asarray(found.x)[: self.k])
             if end is None:
                 break
             ends.append(end)

@@ -1,24 +1,24 @@
 """All weights that an expert may have, at a stated confidence, whoever of three experts it is.
 
-The expert wants weights w (a direction: no choice tells their length), and for some rate ε of slips,
-0 ≤ ε ≤ 1, at which an action is taken at random,
+The expert wants weights w (a direction: no choice tells their length), and for some rate ε of
+slips, 0 ≤ ε ≤ 1, at which an action is taken at random,
 
 - *optimal* or *slipping*: is otherwise optimal for w, and among equally good actions has any habit
   ρ(a | s): chances (1 − ε) ρ(a | s) + ε/n, with ρ > 0 for optimal actions alone; ε = 0 never errs;
 - *soft*: has otherwise the soft policy of βw for some β > 0: chances (1 − ε) π_βw(a | s) + ε/n.
 
-Let L(w) be the largest probability that any of these gives to all recorded choices, over ε, ρ and β,
-and Q that of a forecaster, who knew only the choices before each (`forecasts`). The expert's own
+Let L(w) be the largest probability that any of these gives to all recorded choices, over ε, ρ and
+β, and Q that of a forecaster, who knew only the choices before each (`forecasts`). The expert's own
 chances are among those that L(w*) is the largest of, and Q exceeds 1/δ times the probability they
 give with probability δ at most. So
 
     W = {w : L(w) ≥ δQ}  contains w* with confidence 1 − δ, for any number of episodes and steps.
 
-If the expert never errs, W is about the cone of weights under which all that was seen is optimal, and
-more episodes do not make it smaller than that. If the expert is soft, W shrinks to a point.
+If the expert never errs, W is about the cone of weights under which all that was seen is optimal,
+and more episodes do not make it smaller than that. If the expert is soft, W shrinks to a point.
 
-For a set O of optimal actions in a state, of N choices there in O, with counts c, and E others, ρ has
-its largest probability Π (c/N)^c at most, and what is left is concave in ε:
+For a set O of optimal actions in a state, of N choices there in O, with counts c, and E others, ρ
+has its largest probability Π (c/N)^c at most, and what is left is concave in ε:
 
     Σ c log(c/N) + max_ε Σ N log(1 − ε(1 − |O|/n)) + E log(ε/n).
 """
@@ -46,9 +46,9 @@ from .weight_region import THINNED, Region, Walk, explore
 STEPS, WORK, CLIMBS = (45, 120), 200_000, 300
 
 # How often an interval is halved to find the rate of slips.
-HALVINGS = 40
-# Steps in log β down to this are taken, after so many in search of the right order of magnitude; and
-# of a parabola through three points, by how much of its bend the truth may be higher.
+HALVINGS = 24
+# Steps in log β down to this are taken, after so many in search of the right order of magnitude;
+# and of a parabola through three points, by how much of its bend the truth may be higher.
 FINE, MOST_SCALES, HOPELESS = 0.02, 12, 1.0
 
 
@@ -189,8 +189,8 @@ class PlausibleWeights:
     confidence : float, with which the expert's weights are among the plausible ones
     experts : tuple of Experts, those who explain what was seen, of some plausible weights; empty if
         none does
-    slips : float, the share of choices that are slips of an expert with the estimated weights who is
-        optimal otherwise
+    slips : float, the share of choices that are slips of an expert with the estimated weights who
+        is optimal otherwise
     points : array [n, k], plausible weights, spread evenly
     evidence : Evidence, which decides what is plausible
     basis : array [r, k], the directions that policies can tell apart
@@ -260,7 +260,8 @@ class PlausibleWeights:
         )
         if not self.experts:
             drawn = rng.standard_normal((n, len(self.basis))) @ self.basis
-            return drawn / np.maximum(np.linalg.norm(drawn, axis=1, keepdims=True), 1e-300)
+            lengths = np.linalg.norm(drawn, axis=1, keepdims=True)
+            return np.asarray(drawn / np.where(lengths > 0.0, lengths, 1.0))
         walk = Walk(
             self.evidence.holds, self.basis, self.points[rng.integers(len(self.points))], rng
         )
@@ -292,7 +293,9 @@ def plausible_weights(
         return _told(evidence, basis, start, nothing, 180.0, confidence, ())
     walk = inside[0]
     start = walk.points[0]
-    for other in (-start, *(each.points[0] for each in inside[1:]), *cone.extremes(start)):
+    if evidence.holds(-start):  # no great circle leads there straight
+        walk.points.append(-start)
+    for other in (*(each.points[0] for each in inside[1:]), *cone.extremes(start)):
         walk.pull(other)
     work = max(evidence.mdp.dynamics.transitions.nnz, 1)
     found = explore(walk, int(np.clip(WORK / work, *STEPS)))

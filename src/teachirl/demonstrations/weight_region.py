@@ -127,7 +127,8 @@ class Walk:
         for _ in range(tries):
             if self.holds(best):
                 break
-            there = self.along(best, self.rng.standard_normal(self.basis.shape[1]), angle)
+            towards = np.asarray(self.rng.standard_normal(self.basis.shape[1]))
+            there = self.along(best, towards, angle)
             now = value(there)
             angle *= 1.5 if now > most else 0.8
             angle = min(max(angle, 1e-3), 1.5)

@@ -34,8 +34,6 @@ from .rewards import RewardSource
 
 # Of more features than this, which directions no policy can change is not found within a minute.
 MANY = 2000
-# Plausible weights that are tried where they are inferred, enough for quantiles of two digits.
-PLAUSIBLE = 200
 
 
 class Show(enum.StrEnum):
@@ -149,23 +147,11 @@ class Problem:
             (self.place / "reward" / "trajectories").refuse(found.summary)
         return found
 
-    @cached_property
-    def plausible_risks(self) -> Floats | None:
-        """array [2], between which the teaching risk lies for 90 % of the plausible weights.
-
-        None if the weights are given.
-        """
-        if self.inferred is None:
-            return None
-        plausible = self.inferred.sample(np.random.default_rng(self.seed), PLAUSIBLE)
-        risks = [teaching_risk(self.worldview, weights) for weights in plausible]
-        return frozen(np.quantile(risks, [0.05, 0.95]))
-
     @property
     def weights(self) -> Floats:
         """array [k], the true reward's."""
         if self.inferred is not None:
-            return self.inferred.weights
+            return self.inferred.plausible.weights
         assert self.reward.weights is not None
         return self.reward.weights
 
