@@ -60,7 +60,7 @@ def assessment_of(problem):
         worst=problem.task.worst.lower,
         expert=float(weights @ shown.expectations),
         weights=weights,
-        spread=None,
+        doubt=None,
         risk=ti.teaching_risk(view, weights),
         relative_risk=ti.relative_risk(mdp, view, weights),
         blind_spot=ti.blind_spot(mdp, view, weights),

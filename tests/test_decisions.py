@@ -251,13 +251,18 @@ class TestAssessment:
 
     def test_what_it_rests_on_is_said(self):
         found = assess(stored("recorded"))
-        inferred, plausible, recorded = assessed(stored("recorded"))["notes"]
-        assert inferred.startswith("The weights are inferred from episodes")
-        assert "teaching risk is between" in plausible
+        [recorded] = assessed(stored("recorded"))["notes"]
+        known, unknown, plausible = assessed(stored("recorded"))["inferred"]
+        assert "the weights are not identified" in known and "confidence 95 %" in known
+        assert unknown == "Not identified, as either sign is plausible: cold, wet, home, step."
+        assert "8 plausible weights that were tried, the guarantee is between 0 %" in plausible
+        assert "teaching risk between" in plausible
+        for weight in assessed(stored("recorded"))["weights"]:
+            assert -1.0 <= weight["lower"] < weight["weight"] < weight["upper"] <= 1.0
         assert "2 recorded episodes" in recorded and "confidence 0.9" in recorded
         assert found.confidence == 0.9
         assert found.mismatch > 0.0
-        assert found.spread.shape == found.weights.shape
+        assert found.doubt.tried == 8
         exact = stored("rewards")
         assert assessed(exact)["notes"] == []
         [residual] = assessed(replace(exact, reward=replace(exact.reward, residual=0.1)))["notes"]

@@ -132,7 +132,7 @@ def test_recorded_episodes():
 def test_weights_are_inferred_from_episodes():
     problem = read_problem(PROBLEMS / "recorded.toml")
     found = ti.infer_weights(problem.mdp, problem.reward.expert)
-    assert problem.weights.tolist() == found.weights.tolist()
+    assert problem.weights.tolist() == found.plausible.weights.tolist()
     assert problem.inferred.spread.tolist() == found.spread.tolist()
     assert problem.task.demonstration is problem.shown
 

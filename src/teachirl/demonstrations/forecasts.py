@@ -22,8 +22,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
 
 from ..arrays import Floats, Ints
 from ..mdp.model import MDP
@@ -74,7 +74,7 @@ def forecast(mdp: MDP, pairs: Ints, fitted: Callable[[Floats], Floats]) -> float
         total += np.append(told, [_counted(now, counts + c * soft, offsets) for c in STRENGTHS])
         done += len(block)
         counts += now
-    return float(logsumexp(total)) - math.log(len(total))
+    return float(scipy.special.logsumexp(total)) - math.log(len(total))
 
 
 def _slipping(chances: Floats, n: Floats) -> Floats:
@@ -102,6 +102,7 @@ def _habits(
 
 def _counted(now: Floats, prior: Floats, offsets: Ints) -> float:
     """The log-probability of choices with counts `now`, in any order, by Dirichlet's rule."""
+    gammaln = scipy.special.gammaln
     gained = gammaln(now + prior) - gammaln(prior)
     all_now, all_prior = (np.add.reduceat(each, offsets[:-1]) for each in (now, prior))
     return float(gained.sum() - (gammaln(all_now + all_prior) - gammaln(all_prior)).sum())

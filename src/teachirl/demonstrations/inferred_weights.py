@@ -143,6 +143,11 @@ class InferredWeights:
             who = f"The expert acts as one who is optimal but for slips ({share} of all choices)"
         elif Experts.OPTIMAL not in found.experts:
             who = "The expert acts as one who is soft, taking better actions more often"
+        if found.degrees > 90.0:
+            return (
+                f"{who}: the weights are not identified, as plausible ones point up to "
+                f"{math.ceil(found.degrees)} degrees away from the estimate ({sure})."
+            )
         said = (
             f"{who}: the direction of the weights is known to within {math.ceil(found.degrees)} "
             f"degrees of the estimate ({sure})."

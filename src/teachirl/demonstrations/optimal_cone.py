@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from ..arrays import Floats, Ints
 from ..mdp.model import MDP
@@ -64,7 +64,7 @@ class OptimalCone:
         limits = (
             [(-1.0, 1.0)] * self.k + [(None, None)] * (columns - self.k) + [(0.0, 0.1)] * others
         )
-        found = linprog(
+        found = scipy.optimize.linprog(
             objective,
             A_ub=-sp.hstack([self.slack, gains], format="csr"),
             b_ub=np.zeros(others),
@@ -85,7 +85,7 @@ class OptimalCone:
         limits = [(-LONGEST, LONGEST)] * self.k + [(None, None)] * (columns - self.k)
         ends: list[Floats] = []
         for objective in np.vstack([np.eye(self.k, columns), -np.eye(self.k, columns)]):
-            found = linprog(
+            found = scipy.optimize.linprog(
                 objective,
                 A_ub=-self.slack,
                 b_ub=np.zeros(self.slack.shape[0]),

@@ -26,8 +26,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 import scipy.sparse as sp
-from scipy.optimize import OptimizeResult, minimize
 
 from ..arrays import Floats
 from ..errors import Status
@@ -158,7 +158,7 @@ class SoftFit:
             point = self.model.at(self.B @ z, point.values)
             return self.loss(z, point)
 
-        found: OptimizeResult = minimize(
+        found: scipy.optimize.OptimizeResult = scipy.optimize.minimize(
             objective,
             z,
             jac=True,

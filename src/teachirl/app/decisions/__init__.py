@@ -6,6 +6,7 @@ from .check import Check, Feature, Notice, Oddity, check
 from .comparison import SAME_GUARANTEE, Difference, Shortfall
 from .demonstration import WhatToShow
 from .differing import Differing, differing, news
+from .doubt import WeightDoubt
 from .frontier import Frontier, Point, frontier
 from .policies import policies
 from .set_search import Cut
@@ -35,6 +36,7 @@ __all__ = [
     "Standing",
     "Step",
     "TeachingPlan",
+    "WeightDoubt",
     "WhatToShow",
     "acquaint",
     "assess",

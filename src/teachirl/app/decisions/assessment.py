@@ -17,6 +17,7 @@ from ...teaching.task import Task
 from ...views.teaching_risk import BlindSpot, blind_spot, relative_risk, teaching_risk
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
+from .doubt import WeightDoubt, weight_doubt
 from .simulations import LEARNERS, Simulated, simulate
 
 
@@ -46,7 +47,8 @@ class Assessment:
     ----------
     best, worst : the most and the least reward that a policy can have
     expert : the reward of what is demonstrated; an estimate if that was recorded
-    weights : array [k]; `spread` [k], their standard errors, if they were inferred
+    weights : array [k]
+    doubt : WeightDoubt, what is left under other plausible weights; None if they were not inferred
     risk, relative_risk : the teaching risk, and that among what policies can change
     blind_spot : BlindSpot, what the learner confuses that matters most
     guarantees : those of Theorem 1, of the width and of the exact worst case, in this order
@@ -66,7 +68,7 @@ class Assessment:
     worst: float
     expert: float
     weights: Floats
-    spread: Floats | None
+    doubt: WeightDoubt | None
     risk: float
     relative_risk: float
     blind_spot: BlindSpot
@@ -140,7 +142,7 @@ def assess(problem: Problem, *, progress: Progress | None = None) -> Assessment:
         worst=task.worst.value,
         expert=float(weights @ shown.expectations),
         weights=weights,
-        spread=None if problem.inferred is None else problem.inferred.spread,
+        doubt=weight_doubt(problem),
         risk=teaching_risk(view, weights),
         relative_risk=relative_risk(mdp, view, weights, indistinct=indistinct),
         blind_spot=blind_spot(mdp, view, weights),

@@ -126,16 +126,18 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
 
 
 def _weights(problem: Problem, found: Assessment) -> Table:
-    """The features that count; in the JSON alone."""
-    spread = found.spread
+    """The features that count; in the JSON alone, unless the weights are inferred."""
+    inferred = None if problem.inferred is None else problem.inferred.plausible
+    counts = found.weights if inferred is None else np.ones(len(found.weights))
     return Table(
         "The reward",
         (
             Column("name", None, value=problem.mdp.feature_name),
             Column("weight", None, value=lambda i: float(found.weights[i])),
-            Column("spread", None, value=lambda i: None if spread is None else float(spread[i])),
+            Column("lower", None, value=lambda i: inferred and float(inferred.lower[i])),
+            Column("upper", None, value=lambda i: inferred and float(inferred.upper[i])),
         ),
-        tuple(int(i) for i in np.flatnonzero(found.weights)),
+        tuple(int(i) for i in np.flatnonzero(counts)),
         "weights",
     )
 

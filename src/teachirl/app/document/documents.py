@@ -16,6 +16,7 @@ from .assessment import assessment_headline, how_things_stand
 from .check import check_headline, what_looks_odd, what_there_is
 from .elements import Bullets, Code, Column, Document, Facts, Headline, Section, Sentence, Table
 from .frontier import frontier_headline, what_a_budget_buys
+from .inferred import what_the_expert_is_after
 from .notes import rests_on
 from .plan import plan_headline, what_is_different, what_to_teach
 from .world import what_to_show, world_section
@@ -84,6 +85,7 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
     headlines = [KINDS[type(each)].headline(problem, each) for each in found]
     facts, sentences = (tuple(chain.from_iterable(each)) for each in zip(*headlines, strict=True))
     yield Section("In short", (Facts(facts), Bullets(sentences)))
+    yield what_the_expert_is_after(problem, _first(found, Assessment))
     yield rests_on(problem, _first(found, Assessment))
     if problem.unknown is not None and _first(found, Acquaintance) is None:
         yield what_is_known(problem, acquaint(problem))

@@ -56,13 +56,6 @@ def _of_rewards(problem: Problem) -> Iterator[str]:
             "All policies earn the same, as far as planning can tell: there is nothing to teach, "
             "and relative performances say nothing."
         )
-    if problem.inferred is not None and problem.plausible_risks is not None:
-        low, high = problem.plausible_risks
-        yield f"The weights are inferred from episodes: {problem.inferred.summary}"
-        yield (
-            f"Guarantees are for these weights. Under 90 % of the plausible ones the teaching risk "
-            f"is between {low:.2f} and {high:.2f}."
-        )
 
 
 def _of_episodes(problem: Problem) -> Iterator[str]:

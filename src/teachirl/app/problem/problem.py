@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...arrays import Floats, frozen
+from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration, as_demonstration
 from ...demonstrations.inferred_weights import InferredWeights, infer_weights
 from ...diagnosis.diagnosis import Diagnosis
@@ -22,7 +22,6 @@ from ...teaching.goals import Goals, TaskGoals
 from ...teaching.matching import Matching
 from ...teaching.task import Task
 from ...views.potential_shaping import Indistinct
-from ...views.teaching_risk import teaching_risk
 from ...views.worldview import Worldview
 from ...what_to_show.search import Shown, best_demonstration
 from ...worlds import World

@@ -1,0 +1,68 @@
+"""Weights that were inferred, as a section: what is known of each, and what hangs on it."""
+
+from __future__ import annotations
+
+from ...demonstrations.plausible_weights import PlausibleWeights
+from ...figures.digits import percent_at_least
+from ..decisions import Assessment
+from ..problem import Problem
+from .elements import Bullets, Column, Section, Sentence, Table
+
+
+def what_the_expert_is_after(problem: Problem, found: Assessment | None) -> Section:
+    """All weights with their intervals; nothing if they were given.
+
+    Parameters
+    ----------
+    problem : Problem
+    found : Assessment, which says what is guaranteed under other weights; None if there is none
+
+    Returns
+    -------
+    Section
+    """
+    title = "What the expert is after"
+    if problem.inferred is None:
+        return Section(title, ())
+    plausible, name = problem.inferred.plausible, problem.mdp.feature_name
+    table = Table(
+        f"Weights inferred from episodes, of length 1 (confidence {plausible.confidence:g} for all "
+        "together)",
+        (
+            Column("", "feature", value=name),
+            Column("", "weight", value=lambda i: _two(plausible.weights[i])),
+            Column("", "at least", value=lambda i: _two(plausible.lower[i])),
+            Column("", "at most", value=lambda i: _two(plausible.upper[i])),
+            Column("", "sign", value=lambda i: SIGNS[int(plausible.signs[i])]),
+        ),
+        tuple(range(problem.mdp.n_features)),
+    )
+    said = [problem.inferred.summary, _identified(problem, plausible)]
+    doubt = None if found is None else found.doubt
+    if doubt is not None:
+        low, high = map(percent_at_least, doubt.guaranteed)
+        said.append(
+            "Guarantees below are for the weights in the table. Of "
+            f"{doubt.tried} plausible weights that were tried, the guarantee is between {low} and "
+            f"{high}, and the teaching risk between {doubt.risk[0]:.2f} and {doubt.risk[1]:.2f}."
+        )
+    return Section(title, (Bullets(tuple(map(Sentence, said)), "inferred"), table))
+
+
+SIGNS = {1: "+", -1: "−", 0: "not known"}
+
+
+def _two(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+def _identified(problem: Problem, plausible: PlausibleWeights) -> str:
+    """Which weights are known in sign, and which are not."""
+    unknown = [problem.mdp.feature_name(i) for i, sign in enumerate(plausible.signs) if sign == 0]
+    if not unknown:
+        return "The sign of every weight is known."
+    few = ", ".join(unknown[:8]) + (f" and {len(unknown) - 8} more" if len(unknown) > 8 else "")
+    return f"Not identified, as either sign is plausible: {few}."
+
+
+__all__ = ["what_the_expert_is_after"]
