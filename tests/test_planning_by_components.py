@@ -11,7 +11,7 @@ from exact import exact, exact_optimum, exact_value
 from teachirl.mdp.kernels import Components, Table, by_components
 from teachirl.mdp.kernels.components import arranged, strong_components
 from teachirl.mdp.kernels.elimination import eliminate, space_for
-from teachirl.mdp.kernels.layouts import Sparse, compiled, sparse_layout
+from teachirl.mdp.kernels.layouts import compiled, sparse_layout
 from teachirl.testing import mdps, weights
 from test_planning import policy_iteration
 
@@ -21,8 +21,7 @@ def in_order(dynamics):
     rows = sparse_layout(dynamics)
     order, bounds = strong_components(rows.indptr[dynamics.offsets], rows.indices)
     *arrays, scale = arranged(rows, order, dynamics.discount)
-    layout = Sparse(*arrays, rows.longest)
-    return Components(layout, order, bounds, scale, dynamics.start[order])
+    return Components(*arrays, order, bounds, scale, dynamics.start[order])
 
 
 def forced(mdp):

@@ -42,6 +42,8 @@ def as_floats(name: str, values: Any) -> Floats:
 
 def check_finite(name: str, array: Floats) -> None:
     """Refuse an array with a number that is infinite or none."""
+    if math.isfinite(np.vdot(array, array)):
+        return  # all are; otherwise the sum may only have overflowed
     finite = np.isfinite(array)
     if not finite.all():
         raise InvalidInputError(f"{name} must be finite, got {at(array, np.argwhere(~finite))}")

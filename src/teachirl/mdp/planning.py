@@ -64,12 +64,14 @@ def optimal_policy(
     """
     check_is_mdp(mdp)
     w = mdp.checked_weights(weights)
-    require(w.ndim == 1, f"weights must have shape ({mdp.n_features},), got {w.shape}")
+    if w.ndim != 1:
+        require(False, f"weights must have shape ({mdp.n_features},), got {w.shape}")
     v = None if guess is None else _checked_guess(guess, (mdp.n_states,))
-    require(
-        max_rounds is None or (isinstance(max_rounds, (int, np.integer)) and max_rounds >= 0),
-        f"max_rounds must be a whole number that is not negative, got {max_rounds!r}",
-    )
+    if max_rounds is not None:
+        require(
+            isinstance(max_rounds, (int, np.integer)) and max_rounds >= 0,
+            f"max_rounds must be a whole number that is not negative, got {max_rounds!r}",
+        )
     return _plan(mdp, w, mdp.earned(w), v, _checked_tolerance(tolerance), max_rounds)
 
 
@@ -177,10 +179,8 @@ def optimal_policies(
 
 
 def _checked_tolerance(tolerance: float) -> float:
-    require(
-        isinstance(tolerance, (int, float, np.floating)) and 0.0 <= tolerance <= 1.0,
-        f"tolerance is a fraction between 0 and 1, got {tolerance!r}",
-    )
+    if not (isinstance(tolerance, (int, float, np.floating)) and 0.0 <= tolerance <= 1.0):
+        require(False, f"tolerance is a fraction between 0 and 1, got {tolerance!r}")
     return float(tolerance)
 
 
@@ -199,35 +199,32 @@ def _plan(
     tolerance: float,
     max_rounds: int | None,
 ) -> Plan:
-    gamma, dynamics = mdp.discount, mdp.dynamics
-    layout, beyond = dynamics.layout, gamma / (1.0 - gamma)
-    least, most = kernels.extremes(rewards)
-    largest = max(abs(least), abs(most)) / (1.0 - gamma)
-    # Of features in very different units only those count that have weight.
-    norms = min(
-        kernels.length(weights) * mdp.largest_feature,
-        kernels.most_product(weights, mdp.largest_entries),
-    )
-    if not math.isfinite(1e6 * (norms + largest) / (1.0 - gamma) ** 2):
+    dynamics = mdp.dynamics
+    gamma = dynamics.discount
+    rest = 1.0 - gamma
+    least, most, norms = kernels.sizes(rewards, weights, mdp.largest_entries, mdp.largest_feature)
+    largest = max(abs(least), abs(most)) / rest
+    if not math.isfinite(1e6 * (norms + largest) / rest**2):
         require(False, f"weights give rewards of the order of {norms:.3g}: too large to plan with")
     if v is None:
-        v = np.full(1, 0.5 * (least + most) / (1.0 - gamma))
+        v = np.array([0.5 * (least + most) / rest])
     else:
-        v = np.minimum(np.maximum(v, least / (1.0 - gamma)), most / (1.0 - gamma))  # all are there
-    slack = _slack(mdp, norms, largest)
-    asked = tolerance * (most - least) / (1.0 - gamma)
+        v = np.minimum(np.maximum(v, least / rest), most / rest)  # all are there
+    slack, per_value = _slack(mdp, norms)
+    asked, noise = tolerance * (most - least) / rest, slack + per_value * largest
     # Half of what is asked goes to the values, half to actions that are tied within it.
-    target = max(0.5 * (asked - 2.0 * slack), 2.0 * slack)
-    tie = 0.5 * (1.0 - gamma) * target
+    target = max(0.5 * (asked - 2.0 * noise), 2.0 * noise)
+    tie = 0.5 * rest * target
     limit = _certain_rounds(gamma, target, 2.0 * largest) if max_rounds is None else int(max_rounds)
     values, pairs, hoped, high, reached, low, reach, rounds, ended = _solved(
         mdp, rewards, v, target, tie, limit
     )
-    slack = _slack(mdp, norms, max(largest, reach))
+    noise = slack + per_value * max(largest, reach)
     # The start and the rows sum to 1 up to rounding only, and l and h are weighted by their sums.
-    sums = (64.0 * EPS + 2.0 * kernels.rounding_of(layout) / (1.0 - gamma)) * beyond
-    upper = up(hoped + beyond * high + sums * abs(high) + slack)
-    lower = down(reached + beyond * low - sums * abs(low) - slack)
+    beyond = gamma / rest
+    sums = (64.0 * EPS + per_value) * beyond
+    upper = up(hoped + beyond * high + sums * abs(high) + noise)
+    lower = down(reached + beyond * low - sums * abs(low) - noise)
     if upper - lower <= asked or least == most:
         status = PlanStatus.OPTIMAL
     else:
@@ -239,7 +236,7 @@ def _plan(
         upper=upper,
         values=frozen(values),
         status=status,
-        rounds=int(rounds),
+        rounds=rounds,
     )
 
 
@@ -251,21 +248,9 @@ def _solved(
     Where components do not pay, or leave the bounds too far apart, what `plan` makes of it.
     """
     dynamics, gamma, used = mdp.dynamics, mdp.discount, 0
-    world = dynamics.components
-    if world is not None:
+    if dynamics.components is not None:
         found = kernels.plan_by_components(
-            world.layout,
-            world.order,
-            world.bounds,
-            world.scale,
-            world.start,
-            dynamics.offsets,
-            rewards,
-            v,
-            gamma,
-            target,
-            tie,
-            limit,
+            *dynamics.components, dynamics.offsets, rewards, v, gamma, target, tie, limit
         )
         used = found[-2]
         if found[-1] or used == limit:
@@ -289,16 +274,16 @@ def _solved(
     return values, pairs, hoped, high, reached, low, reach, used + rounds, ended
 
 
-def _slack(mdp: MDP, norms: float, largest: float) -> float:
+def _slack(mdp: MDP, norms: float) -> tuple[float, float]:
     """What rounding may do to a start value: one reward and one backup, times 1/(1 − γ).
 
-    norms bounds Σ |w_i φ_i|, largest bounds the values. The last term is what may underflow.
+    norms bounds Σ |w_i φ_i|. What is given back is for rewards, and a unit of the largest value;
+    the last term is what may underflow.
     """
-    relative = kernels.rounding_of(mdp.dynamics.layout)
-    backup_error = 2.0 * relative * largest
-    reward_error = (mdp.n_features + 1) * EPS * norms
-    tiny = TINY * (mdp.n_features + mdp.n_states + 2.0 * relative / EPS) if norms else 0.0
-    return (backup_error + reward_error + tiny) / (1.0 - mdp.discount)
+    dynamics, k = mdp.dynamics, mdp.n_features
+    relative, rest = kernels.rounding_of(dynamics.layout), 1.0 - dynamics.discount
+    tiny = TINY * (k + dynamics.n_states + 2.0 * relative / EPS) if norms else 0.0
+    return ((k + 1) * EPS * norms + tiny) / rest, 2.0 * relative / rest
 
 
 def _reward_for(mdp: MDP, rewards: Floats) -> Reward:

@@ -19,7 +19,7 @@ from .layouts import (
     rounding_of,
 )
 from .linear import Flow, push, solve_flow, sweep_flow
-from .sweeps import LANES, extremes, length, most_product, plan, sweep_lanes
+from .sweeps import LANES, length, plan, sizes, sweep_lanes
 
 __all__ = [
     "LANES",
@@ -32,15 +32,14 @@ __all__ = [
     "StateReward",
     "Table",
     "components_of",
-    "extremes",
     "layout_of",
     "length",
-    "most_product",
     "padded",
     "plan",
     "plan_by_components",
     "push",
     "rounding_of",
+    "sizes",
     "solve_flow",
     "sweep_flow",
     "sweep_lanes",

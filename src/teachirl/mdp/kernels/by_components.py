@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .elimination import eliminate, space_for
-from .layouts import compiled, part
+from .layouts import Sparse, compiled, part
 from .sweeps import mean
 
 FAST = 0.1  # sweeps go on alone while each leaves at most this share of the change before it
@@ -163,15 +163,17 @@ def certify(layout, rewards, v, backed_up, reached, choice, discount, tie):
 
 @compiled
 def plan_by_components(
-    layout, order, bounds, scale, start, offsets, rewards, guess, discount, target, tie, rounds
-):
-    """What `sweeps.plan` does, component by component; `layout`, `start` are those of positions.
+    moved, indptr, indices, data, order, bounds, scale, start,
+    offsets, rewards, guess, discount, target, tie, rounds,
+):  # fmt: skip
+    """What `sweeps.plan` does, component by component; moved to start are those of `Components`.
 
     offsets [S + 1] are those of the pairs of states; rewards are [S], or [P] a pair; guess is [S],
     or [1] for all. Gives back the values and the pairs taken [S]; the start's mean of Tv and the
     largest of Tv − v; the start's mean of T_π v and the least of T_π v − v; the largest |v|; the
     rounds, and whether the bounds are as close as `target` asks.
     """
+    layout = Sparse(moved, indptr, indices, data, 0)
     n, n_pairs = order.size, scale.size
     v, r = np.empty(n), np.empty(n_pairs)
     pair = 0

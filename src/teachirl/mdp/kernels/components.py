@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,11 +93,15 @@ def strong_components(indptr, indices):
 class Components(NamedTuple):
     """A world in the order of its components; position i has the state ``order[i]``.
 
-    layout is that of the positions; bounds are those of the components among them, scale [P] is
-    1/(1 − γp) for a pair that stays where it is with probability p, start [S] is the start.
+    offsets to data are those of a `Sparse` layout of the positions; bounds are those of the
+    components among them, scale [P] is 1/(1 − γp) for a pair that stays where it is with
+    probability p, start [S] is the start.
     """
 
-    layout: Sparse
+    offsets: NDArray[np.uint64]
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    data: Floats
     order: NDArray[np.uint32]
     bounds: NDArray[np.int64]
     scale: Floats
@@ -170,7 +174,8 @@ def components_of(dynamics: Dynamics, layout: Layout) -> Components | None:
     if isinstance(layout, Table) and largest * TABLE_SHARE > dynamics.n_states:
         return None
     offsets, indptr, indices, data, scale = arranged(rows, order, dynamics.discount)
-    rows = Sparse(offsets, indptr, indices, data, rows.longest)
-    if cyclic_states(rows, bounds, dynamics.discount) * 2 > dynamics.n_states:
+    moved = Sparse(offsets, indptr, indices, data, rows.longest)
+    if cyclic_states(moved, bounds, dynamics.discount) * 2 > dynamics.n_states:
         return None
-    return Components(rows, order, bounds, scale, dynamics.start[order])
+    start = dynamics.start[order]
+    return Components(offsets, indptr, indices, data, order, bounds, scale, start)

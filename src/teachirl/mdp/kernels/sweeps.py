@@ -296,8 +296,20 @@ def extremes(values):
     """The least and the largest, in one pass."""
     low, high = np.inf, -np.inf
     for value in values.flat:
-        low, high = min(low, value), max(high, value)
+        low = value if value < low else low
+        high = value if value > high else high
     return low, high
+
+
+@compiled
+def sizes(rewards, weights, entries, longest):
+    """The least and the largest reward, and a bound on Σ |w_i φ_i|.
+
+    entries [k] are the largest |φ_i|, longest is the largest ‖φ‖: of features in very different
+    units only those count that have weight.
+    """
+    low, high = extremes(rewards)
+    return low, high, min(length(weights) * longest, most_product(weights, entries))
 
 
 @compiled
