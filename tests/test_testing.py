@@ -297,9 +297,7 @@ def test_mdps_keep_to_their_limits(mdp: ti.MDP) -> None:
 
 def test_shrunk_mdps_can_be_read() -> None:
     smallest = find(mdps(), lambda mdp: True, settings=SEARCH)
-    assert (
-        repr(smallest) == "MDP(1 states, 1 state-action pairs, 1 features per state, discount 0.5)"
-    )
+    assert repr(smallest) == "MDP(1 state, 1 state-action pair, 1 feature per state, discount 0.5)"
     assert find(weights(3), lambda w: w.sum() > 2, settings=SEARCH).tolist() == [0, 0, 3]
 
 

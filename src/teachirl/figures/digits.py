@@ -85,6 +85,15 @@ def money(value: float) -> str:
     return f"{value:.10g}"
 
 
+def counted(count: int, noun: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "state"), counted(0, "state")
+    ('1 state', '0 states')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def percent_at_least(value: float) -> str:
     """The same, never more than the value: what is guaranteed does not grow by rounding.
 
@@ -123,6 +132,7 @@ __all__ = [
     "asked",
     "at_least",
     "at_most",
+    "counted",
     "money",
     "number",
     "percent",

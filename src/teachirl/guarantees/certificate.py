@@ -21,7 +21,7 @@ from ..figures.picture import Picture
 from ..figures.records import Bars, Figure, Panel
 from ..mdp.model import MDP
 from ..mdp.policy import Policy
-from ..precision import first_largest, up
+from ..precision import INVISIBLE, first_largest, up
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview
 from .apparent_optimality import Look, best_look
@@ -95,7 +95,8 @@ class Certificate:
         shown = [bound for bound in self.bounds if math.isfinite(bound.gap)]
         told = [f"{bound.name}\nat most {at_most(bound.gap)}" for bound in shown]
         gaps = [bound.gap for bound in shown]
-        least = [first_largest([-gap for gap in gaps], 0.0)] if gaps else []
+        tie = INVISIBLE * max(gaps, default=0.0)
+        least = [first_largest([-gap for gap in gaps], tie)] if gaps else []
         bars = Bars("gap", tuple(told), np.array(gaps), tuple(least))
         panel = Panel("", "certificate", "reward below the expert's, at most", (bars,))
         caption = (

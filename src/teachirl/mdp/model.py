@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats, Names, as_floats, check_finite, checked_names, frozen, some
 from ..errors import InvalidInputError, require
+from ..figures.digits import counted
 from .building import (
     assembled,
     available_pairs,
@@ -181,8 +182,8 @@ class MDP:
     def __repr__(self) -> str:
         per = "pair" if self.features_per_pair else "state"
         return (
-            f"MDP({self.n_states} states, {self.n_pairs} state-action pairs, "
-            f"{self.n_features} features per {per}, discount {self.discount:g})"
+            f"MDP({counted(self.n_states, 'state')}, {counted(self.n_pairs, 'state-action pair')}, "
+            f"{counted(self.n_features, 'feature')} per {per}, discount {self.discount:g})"
         )
 
     def _repr_html_(self) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import ROW_SUM_TOLERANCE, Floats, Ints, as_floats, at, checked_indices, frozen
 from ..errors import require
+from ..figures.digits import counted
 from .cards import policy_card
 from .dynamics import Dynamics
 from .model import MDP, check_is_mdp
@@ -214,7 +215,7 @@ class Policy:
 
     def __repr__(self) -> str:
         kind = "stochastic" if self.pairs is None else "deterministic"
-        return f"Policy({kind}, {self.dynamics.n_states} states)"
+        return f"Policy({kind}, {counted(self.dynamics.n_states, 'state')})"
 
     def _repr_html_(self) -> str:
         return policy_card(self)

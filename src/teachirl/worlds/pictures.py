@@ -109,7 +109,9 @@ class Whereabouts:
         taken = np.bincount(key, x[inside], minlength=size * mdp.n_actions)
         taken = np.maximum(taken.reshape(size, mdp.n_actions), 0.0)
         self.visits = taken.sum(axis=1)
-        self.action = taken.argmax(axis=1)
+        # Of actions that are taken as often, the first.
+        most = (1.0 - INVISIBLE) * taken.max(axis=1, keepdims=True)
+        self.action = (taken >= most).argmax(axis=1)
         self.visited = self.visits > INVISIBLE * max(float(self.visits.max()), 1e-300)
 
     def cells(self, label: str, limit: float | None = None) -> Cells:
