@@ -179,3 +179,14 @@ class TestWorlds:
 def test_help_cuts_no_summary(teachirl, command):
     code, out, _ = teachirl(*command, "--help")
     assert code == 0 and "..." not in out.split("Commands:")[1]
+
+
+def test_certify_has_plain_amounts_beside_discounted_ones(teachirl):
+    found = json.loads(teachirl("certify", PROBLEMS / "lake.toml", "--json")[1])["assessment"]
+    assert found["amounts_per"] == {"expert": "episode", "worst": "episode"}
+    amounts = {each["name"]: each for each in found["amounts"]}
+    assert amounts["cold"]["expert"] == pytest.approx(1.0, abs=1e-8)
+    discounted = {each["name"]: each["expert"] for each in found["differences"]}
+    assert discounted.get("cold", 0.79) < 1.0
+    out = teachirl("certify", PROBLEMS / "grid.toml")[1]
+    assert "expert, per 1000 steps  worst, per 1000 steps" in out

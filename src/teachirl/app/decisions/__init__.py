@@ -12,6 +12,7 @@ from .policies import policies
 from .set_search import Cut
 from .simulations import Outcome, Simulated
 from .teaching_plan import Alternative, Ending, Step, TeachingPlan, plan
+from .undiscounted import Undiscounted, undiscounted
 
 __all__ = [
     "SAME_GUARANTEE",
@@ -36,6 +37,7 @@ __all__ = [
     "Standing",
     "Step",
     "TeachingPlan",
+    "Undiscounted",
     "WeightDoubt",
     "WhatToShow",
     "acquaint",
@@ -46,4 +48,5 @@ __all__ = [
     "news",
     "plan",
     "policies",
+    "undiscounted",
 ]

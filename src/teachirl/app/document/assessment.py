@@ -23,6 +23,7 @@ from ...learners import LinearProgram
 from ...precision import INVISIBLE
 from ..decisions import Assessment, Difference, Guarantee, Outcome, Simulated
 from ..problem import Problem
+from .amounts import plain_amounts
 from .charts import differences_figure
 from .elements import (
     Bullets,
@@ -119,6 +120,7 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
             _proved(problem, found),
             Data("worst_policy", lambda: policy_rows(witness)),
             _could_go_wrong(found),
+            plain_amounts(problem, {"expert": found.demonstration.policy, "worst": found.witness}),
             _learners(problem, found),
             _looks(found),
         ),

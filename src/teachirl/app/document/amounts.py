@@ -1,0 +1,69 @@
+"""What policies collect in plain amounts, beside the discounted ones that rewards are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...arrays import Floats, Ints
+from ...figures.digits import number
+from ...mdp.policy import Policy
+from ...precision import INVISIBLE, ranks
+from ..decisions import Undiscounted, undiscounted
+from ..problem import Problem
+from .elements import Column, Data, Element, Section, Sentence, Table
+
+# Amounts that differ by less than this share of the largest are the same.
+SAME = 1e-6
+
+
+def plain_amounts(problem: Problem, policies: Mapping[str, Policy | None]) -> Section:
+    """How much of each feature policies collect in an episode, or in 1000 steps.
+
+    Parameters
+    ----------
+    problem : Problem
+    policies : each Policy by what it is called, in JSON as well; None if it is not known
+
+    Returns
+    -------
+    Section: the features that count, and those of which the policies have different amounts, what
+    differs most in reward first; empty if the world is too large, or no policy is known
+    """
+    mdp, weights = problem.mdp, problem.weights
+    found = {name: undiscounted(mdp, policy) for name, policy in policies.items()}
+    known = {name: each for name, each in found.items() if each is not None}
+    title = "In plain amounts"
+    if not known:
+        return Section(title, ())
+    amounts = np.array([each.amounts for each in known.values()])
+    apart = np.ptp(amounts, axis=0)
+    told = np.flatnonzero((weights != 0.0) | (apart > SAME * np.abs(amounts).max(initial=0.0)))
+    matters = (_places(apart[told]), _places(np.abs(weights * apart)[told]))
+    order = told[np.lexsort(matters)]
+    columns = [Column("name", "feature", value=mdp.feature_name)]
+    columns += [_column(name, each) for name, each in known.items()]
+    elements: tuple[Element, ...] = (
+        Sentence("What is not discounted, on average:"),
+        Table(title, tuple(columns), tuple(int(i) for i in order), "amounts", brief=8),
+        Data("amounts_per", lambda: {name: each.per for name, each in known.items()}),
+    )
+    return Section(title, elements)
+
+
+def _places(values: Floats) -> Ints:
+    return ranks(values, INVISIBLE * float(values.max(initial=0.0)))
+
+
+def _column(name: str, found: Undiscounted) -> Column:
+    rounding = INVISIBLE * float(np.abs(found.amounts).max(initial=0.0))
+
+    def shown(value: float) -> str:
+        return number(value if abs(value) > rounding else 0.0)
+
+    heading = f"{name}, per {found.per}"
+    return Column(name, heading, shown, lambda i: float(found.amounts[i]))
+
+
+__all__ = ["plain_amounts"]
