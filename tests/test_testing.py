@@ -362,6 +362,7 @@ def test_policies_of_every_kind_are_drawn() -> None:
 def test_without_hypothesis_strategies_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     monkeypatch.delitem(sys.modules, "teachirl.testing")
+    monkeypatch.setattr(ti, "testing", None)  # which the import sets, and leaving sets back
     alone = importlib.import_module("teachirl.testing")
     alone.check_mdp(CHAIN)  # contracts need nothing else
     with pytest.raises(ti.MissingExtraError, match=r"needs hypothesis: .*teachirl\[testing\]"):
