@@ -15,7 +15,6 @@ from scipy.optimize import linprog
 import teachirl as ti
 from teachirl.errors import InvalidInputError
 from teachirl.guarantees.bounds import WorstCaseStatus
-from teachirl.guarantees.solvers import blocks as blocks_module
 from teachirl.guarantees.solvers.blocks import Blocks
 from teachirl.guarantees.solvers.bundle import worst_case_by_bundle
 from teachirl.guarantees.solvers.master import Master
@@ -267,10 +266,7 @@ def test_scaling_rows_changes_nothing_without_mismatch():
 
 @pytest.mark.parametrize("slip", [0.0, 0.3])
 @pytest.mark.parametrize("count", [1, 5, 1000])
-@pytest.mark.parametrize("large", [False, True])
-def test_block_columns_are_parts_of_the_feature_expectations(count, slip, large, monkeypatch):
-    if large:  # as in a world with too many states to factorise
-        monkeypatch.setattr(blocks_module, "DIRECT_LIMIT", 0)
+def test_block_columns_are_parts_of_the_feature_expectations(count, slip):
     rng = np.random.default_rng(3)
     start = rng.random(36) * (rng.random(36) < 0.5)
     mdp = ti.worlds.gridworld(6, 2, slip=slip, start=start / start.sum())

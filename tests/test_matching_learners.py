@@ -17,9 +17,8 @@ from teachirl.learners.max_margin import MaxMargin
 from teachirl.learners.min_norm_point import MinNormPoint
 from teachirl.learners.nearness import concluded, distance
 from teachirl.learners.projection import Projection
-from teachirl.mdp.kernels.chains import without_flow
 from teachirl.mdp.kernels.projection import best_share, needed
-from teachirl.mdp.occupancy import inflow_of, policy_transitions, state_occupancy
+from teachirl.mdp.occupancy import policy_transitions
 from teachirl.testing import check_learner, mdps, policies
 
 LEARNERS = [Projection(), MaxMargin(), MinNormPoint()]
@@ -436,26 +435,6 @@ def test_blocks_of_the_features_themselves():
             for mdp in (seen, sparse):
                 columns = Blocks(mdp, None, 7).columns(policy)
                 assert np.abs(columns - expected).max() <= 1e-12 * np.abs(expected).max()
-
-
-@settings(max_examples=100)
-@given(st.data())
-def test_who_flows_where(data):
-    mdp = data.draw(mdps())
-    policy = data.draw(policies(mdp))
-    flow, n = inflow_of(mdp, policy), mdp.n_states
-    chain = policy_transitions(mdp, policy).toarray()
-    rows = sp.csr_array((flow.data, flow.indices, flow.indptr), shape=(n, n))
-    assert rows.has_canonical_format
-    assert np.abs(rows.toarray() - chain.T).max() <= 1e-15
-    indptr, indices, entries = without_flow(*flow)
-    system = sp.csr_array((entries, indices, indptr), shape=(n, n))
-    assert system.has_canonical_format
-    assert np.abs(system.toarray() - np.eye(n) + mdp.discount * chain.T).max() <= 1e-15
-    start = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), dtype=float)
-    visits = state_occupancy(mdp, policy, start)
-    expected = np.linalg.solve(np.eye(n) - mdp.discount * chain.T, start)
-    assert np.abs(visits - expected).sum() <= 1e-10 * max(expected.sum(), 1.0)
 
 
 def test_distance():

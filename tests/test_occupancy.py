@@ -1,13 +1,11 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact_expectations
-from teachirl.mdp import kernels
-from teachirl.mdp.occupancy import policy_transitions, state_occupancy
+from teachirl.mdp.occupancy import policy_transitions
 from teachirl.testing import mdps, policies
 
 
@@ -88,26 +86,6 @@ def test_states_never_visited_get_the_uniform_policy():
     x[1:3] = [1.0, 3.0]  # only the second cell
     assert ti.policy_from_occupancy(mdp, x).matrix()[1].tolist() == [0.25, 0.75]
     assert ti.policy_from_occupancy(mdp, x).matrix()[2].tolist() == [0.5, 0.5]
-
-
-def test_what_is_certain_to_work_agrees():
-    """The ways out where BiCGSTAB fails: Gauss–Seidel here, and the factorisation."""
-    mdp = ti.worlds.gridworld(10, 2, 0.95, slip=0.2)
-    inflow = sp.csr_array(policy_transitions(mdp, ti.Policy.uniform(mdp)).T)
-    operator = kernels.Flow(inflow.indptr, inflow.indices, inflow.data, 0.95)
-    expected = state_occupancy(mdp, ti.Policy.uniform(mdp))
-    swept = kernels.sweep_flow(operator, mdp.start, np.zeros(100), 1e-12)
-    assert np.abs(swept - expected).sum() <= 1e-10 * expected.sum()
-
-
-@pytest.mark.parametrize("limit", [0, 1000])
-def test_a_failing_iteration_is_noticed(monkeypatch, limit):
-    mdp = ti.worlds.gridworld(6, 2, 0.95, slip=0.2)
-    policy = ti.Policy.uniform(mdp)
-    expected = dense_occupancy(mdp, policy)
-    monkeypatch.setattr(kernels, "solve_flow", lambda operator, start, error: (start.copy(), 1.0))
-    monkeypatch.setattr("teachirl.mdp.occupancy.DIRECT_LIMIT", limit)
-    assert np.abs(ti.occupancy(mdp, policy) - expected).sum() <= 1e-10 * expected.sum()
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from ..guarantees.solvers.blocks import block_count
+from ..mdp.evaluation import DIRECT_LIMIT
 from ..mdp.model import MDP
-from ..mdp.occupancy import DIRECT_LIMIT
 from ..mdp.policy import Policy
 from .hull import approach
 from .learner import Assignment, Learned, check_limits

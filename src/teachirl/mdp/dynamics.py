@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from ..arrays import Floats, Ints, Names, frozen
 from ..errors import require
+from .evaluation import Usual, usual_of
 from .kernels import Components, Layout, Table, components_of, layout_of
 
 
@@ -79,6 +80,11 @@ class Dynamics:
     def components(self) -> Components | None:
         """The same transitions in the order of their strong components, if that helps planning."""
         return components_of(self, self.layout)
+
+    @cached_property
+    def usual(self) -> Usual:
+        """How policies are best evaluated that are not sparse enough for elimination."""
+        return usual_of(self)
 
     @property
     def deterministic(self) -> bool:

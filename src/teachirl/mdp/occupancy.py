@@ -4,9 +4,8 @@ The occupancy of policy π is x(s, a) = E Σ γᵗ 1[s_t = s, a_t = a], the disc
 With y(s) = Σ_a x(s, a), y solves (I − γ P_πᵀ) y = start and sums to 1/(1 − γ). Feature expectations
 are μ(π) = Φᵀx, and π(a | s) = x(s, a)/y(s) recovers the policy wherever it goes.
 
-For any ŷ with residual d = start − (I − γ P_πᵀ) ŷ, ‖ŷ − y‖₁ ≤ ‖d‖₁/(1 − γ): ‖d‖₁ bounds the error
-relative to ‖y‖₁, and what iterations find is accepted by it. A walk along the one successor of each
-state rounds once a state and needs no such check.
+What `evaluation` finds leaves a residual of at most its goal, relative to ‖y‖₁. A walk along the
+one successor of each state rounds once a state and needs no such check.
 """
 
 from __future__ import annotations
@@ -16,18 +15,15 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.sparse.linalg import splu
 
 from ..arrays import ROW_SUM_TOLERANCE, Floats, as_floats, at, frozen
 from ..errors import require
 from ..precision import EPS, RESIDUAL, SOLVED
 from . import kernels
-from .kernels.chains import conditional, inflow
+from .evaluation import Chain
+from .kernels.chains import conditional, outflow
 from .model import MDP
 from .policy import Policy, check_policy
-
-# Above this many states a factorisation may fill the memory, and iterations do the work alone.
-DIRECT_LIMIT = 50_000
 
 
 def occupancy(mdp: MDP, policy: Policy) -> Floats:
@@ -68,16 +64,14 @@ def state_occupancy(mdp: MDP, policy: Policy, start: Floats | None = None) -> Fl
     if policy.pairs is not None and mdp.dynamics.deterministic:
         choice = policy.pairs - mdp.dynamics.offsets[:-1]
         return np.asarray(kernels.push(layout, choice, first, mdp.discount))
-    return _solve_flow(inflow_of(mdp, policy), first)
+    return np.maximum(chain_of(mdp, policy).visits(first[:, None]).x[:, 0], 0.0)
 
 
-def inflow_of(mdp: MDP, policy: Policy) -> kernels.Flow:
-    """I − γ P_πᵀ, by the rows of P_πᵀ."""
+def chain_of(mdp: MDP, policy: Policy, sparse: bool = True) -> Chain:
+    """The Markov chain of the policy, to be solved; `sparse` if elimination may suit it."""
     dynamics, rows = mdp.dynamics, mdp.dynamics.transitions
-    indptr, indices, data = inflow(
-        dynamics.offsets, policy.probabilities, rows.indptr, rows.indices, rows.data
-    )
-    return kernels.Flow(indptr, indices, data, mdp.discount)
+    chain = outflow(dynamics.offsets, policy.probabilities, rows.indptr, rows.indices, rows.data)
+    return Chain(chain, mdp.discount, lambda: dynamics.usual, sparse)
 
 
 def policy_transitions(mdp: MDP, policy: Policy) -> sp.csr_array:
@@ -214,20 +208,3 @@ def mixture(mdp: MDP, policies: Sequence[Policy], shares: ArrayLike) -> Policy:
         if share > 0.0:
             x += share * occupancy(mdp, policy)
     return policy_from_occupancy(mdp, x)
-
-
-def _solve_flow(flow: kernels.Flow, start: Floats) -> Floats:
-    """y ≥ 0 with (I − γ Pᵀ) y = start: BiCGSTAB, then what is certain to work."""
-    n, discount = len(start), flow.discount
-    goal = max(SOLVED, RESIDUAL / (1.0 - discount)) * float(start.sum())
-    y: Floats
-    y, left = kernels.solve_flow(flow, start, goal)
-    if left > goal and n <= DIRECT_LIMIT:
-        rows = sp.csr_array((flow.data, flow.indices, flow.indptr), shape=(n, n))
-        system = sp.csc_array(sp.eye_array(n, format="csc") - discount * rows)
-        factors = splu(system)
-        y = factors.solve(start)
-        y += factors.solve(start - system @ y)
-    elif left > goal:
-        y = kernels.sweep_flow(flow, start, y, goal)
-    return np.maximum(y, 0.0)

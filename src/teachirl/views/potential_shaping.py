@@ -293,5 +293,5 @@ def _bandwidth(chain: sp.csr_array) -> int:
 def _one_by_one(chain: sp.csr_array, discount: float, b: Floats) -> Floats:
     operator = kernels.Flow(chain.indptr, chain.indices, chain.data, discount)
     goal = 1e-13 * len(b)
-    columns = [kernels.solve_flow(operator, np.ascontiguousarray(c), goal)[0] for c in b.T]
+    columns = [kernels.solve_flow(operator, np.ascontiguousarray(c), goal, 2000)[0] for c in b.T]
     return np.stack(columns, axis=1)

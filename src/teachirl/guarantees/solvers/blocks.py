@@ -3,8 +3,8 @@
 A policy that is optimal from every start state is optimal from every block of them, so that the
 feature expectations M are a sum M_1 + … + M_G, and one plan gives a point of each M_g. Here are
 ⟨d_i, μ_g(π)⟩ for some directions d_i and all blocks g: in deterministic dynamics by one pass over
-the paths out of each block, otherwise by one factorisation of I − γP_π with a right hand side a
-direction, or, in large worlds, by iterations for each block.
+the paths out of each block, otherwise by the values of the policy, for each direction a reward,
+which are those of all start states at once.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.linalg import splu
 
 from ...arrays import Floats, Ints
+from ...mdp.evaluation import Method
 from ...mdp.kernels.blocks import add_visits, block_features, product, share_out
-from ...mdp.kernels.chains import without_flow
 from ...mdp.model import MDP
-from ...mdp.occupancy import DIRECT_LIMIT, inflow_of, state_occupancy
+from ...mdp.occupancy import chain_of, state_occupancy
 from ...mdp.policy import Policy
 
 # From this many states on, threads share the work.
 LARGE = 200_000
 # A table [G, k] of feature expectations is kept up to this size; beyond, one [S, n] of rewards.
 WIDE = 4_000_000
+# After so many policies in a row that elimination does not suit, it is not tried any more.
+TRIES = 2
 
 T = TypeVar("T")
 
@@ -52,6 +52,7 @@ class Blocks:
         self.states = _in_order(mdp)
         self.bounds = _even_bounds(mdp.start[self.states], count)
         self.masses = np.add.reduceat(mdp.start[self.states], self.bounds[:-1])
+        self._dense = 0  # policies in a row that elimination did not suit
         self._rewards: Floats | None = None
         self._work: list[Any] = []
         self._table: tuple[Any, int, bool] | None = None
@@ -70,9 +71,7 @@ class Blocks:
         """⟨d_i, μ_g(π)⟩: array [G, n]; its sum over the blocks is ⟨d_i, μ(π)⟩."""
         if policy.pairs is not None and self.mdp.dynamics.deterministic:
             return self._by_paths(policy.pairs)
-        if self.mdp.n_states <= DIRECT_LIMIT:
-            return self._by_values(policy)
-        return self._by_visits(policy)
+        return self._by_values(policy)
 
     def visits(self, policy: Policy, shares: Floats) -> Floats:
         """The state occupancy [S] of the policy if block g starts with probability ∝ shares[g]."""
@@ -155,39 +154,11 @@ class Blocks:
         elif mdp.features_per_pair:
             each = policy.probabilities[:, None] * rewards
             rewards = np.add.reduceat(each, mdp.dynamics.offsets[:-1], axis=0)
-        system, factors = self._factors(policy)
-        values = factors.solve(rewards)
-        off = rewards - system @ values
-        if float(np.abs(off).max()) > 1e-14 * float(np.abs(values).max()):
-            values += factors.solve(off)
-        first = mdp.start[self.states, None] * values[self.states]
+        found = chain_of(mdp, policy, self._dense < TRIES).values(rewards)
+        # Policies of one search are alike: what has failed for some is left out for the rest.
+        self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
+        first = mdp.start[self.states, None] * found.x[self.states]
         return np.add.reduceat(first, self.bounds[:-1], axis=0)
-
-    def _by_visits(self, policy: Policy) -> Floats:
-        mdp = self.mdp
-        out = np.empty((self.count, mdp.n_features))
-        for g in range(self.count):
-            start = np.zeros(mdp.n_states)
-            mine = self.states[self.bounds[g] : self.bounds[g + 1]]
-            start[mine] = mdp.start[mine]
-            y = state_occupancy(mdp, policy, start)
-            if mdp.features_per_pair:
-                y = y[mdp.dynamics.pair_states] * policy.probabilities
-            out[g] = mdp.features.T @ y
-        return self._along(out)
-
-    def _factors(self, policy: Policy) -> tuple[sp.csc_array, Any]:
-        """I − γP_π, and its factors: an M-matrix, so that no pivots are needed."""
-        n = self.mdp.n_states
-        indptr, indices, data = without_flow(*inflow_of(self.mdp, policy))
-        system = sp.csc_array((data, indices, indptr), shape=(n, n))
-        factors = splu(
-            system,
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
-        return system, factors
 
     def _all_rewards(self) -> Floats:
         """⟨d_i, φ⟩ for each row of the features, [S, n] or [P, n]."""
@@ -213,8 +184,6 @@ def block_count(mdp: MDP, rank: int) -> int:
         if mdp.n_states > 100_000:
             return 400
         return 16 if rank <= 24 and mdp.n_states <= 1000 else 64
-    if mdp.n_states > DIRECT_LIMIT:
-        return 16
     return 64 if mdp.n_states <= 4096 else 256
 
 

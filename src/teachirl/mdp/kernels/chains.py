@@ -1,4 +1,4 @@
-"""The Markov chain of a policy, seen from where it leads: the rows of Pᵀ."""
+"""The Markov chain of a policy: its rows, and what becomes of them in another order."""
 
 from __future__ import annotations
 
@@ -8,46 +8,101 @@ from .layouts import compiled
 
 
 @compiled
-def inflow(offsets, chances, indptr, indices, data):
-    """Pᵀ as (indptr, indices, data), for the chances [P] of a policy and the pairs' transitions.
+def outflow(offsets, chances, indptr, indices, data):
+    """P as (indptr, indices, data), for the chances [P] of a policy and the pairs' transitions.
 
-    Row t lists the states that lead to t, in order and each once.
+    Row s lists the states that s leads to, each once, as they come.
     """
     n = offsets.size - 1
-    first = np.zeros(n + 1, indices.dtype)
-    latest = np.full(n, -1, np.int64)  # the last state that was seen to lead there
+    most = 0
+    for p in range(chances.size):
+        if chances[p] > 0.0:
+            most += indptr[p + 1] - indptr[p]
+    first = np.empty(n + 1, np.int64)
+    targets, shares = np.empty(most, np.uint32), np.empty(most)
+    place = np.full(n, -1, np.int64)
+    end = 0
     for s in range(n):
+        first[s] = end
         for p in range(offsets[s], offsets[s + 1]):
             if chances[p] > 0.0:
                 for j in range(indptr[p], indptr[p + 1]):
                     t = indices[j]
-                    if latest[t] != s:
-                        latest[t] = s
-                        first[t + 1] += 1
+                    if place[t] < first[s]:
+                        place[t] = end
+                        targets[end], shares[end] = t, 0.0
+                        end += 1
+                    shares[place[t]] += chances[p] * data[j]
+    first[n] = end
+    return first, targets[:end], shares[:end]
+
+
+@compiled
+def transposed(indptr, indices, data):
+    """The rows of Pᵀ, given those of P."""
+    n = indptr.size - 1
+    first = np.zeros(n + 1, np.int64)
+    for j in range(indices.size):
+        first[indices[j] + np.uint64(1)] += 1
     for t in range(n):
         first[t + 1] += first[t]
-    sources, shares = np.empty(first[n], indices.dtype), np.zeros(first[n])
     end = first[:n].copy()
-    latest[:] = -1
+    sources, shares = np.empty(indices.size, np.uint32), np.empty(indices.size)
     for s in range(n):
-        for p in range(offsets[s], offsets[s + 1]):
-            if chances[p] > 0.0:
-                for j in range(indptr[p], indptr[p + 1]):
-                    t = indices[j]
-                    if latest[t] != s:
-                        latest[t] = s
-                        sources[end[t]] = s
-                        end[t] += 1
-                    shares[end[t] - 1] += chances[p] * data[j]
+        for j in range(indptr[s], indptr[s + 1]):
+            t = np.uint64(indices[j])
+            sources[end[t]], shares[end[t]] = s, data[j]
+            end[t] += 1
     return first, sources, shares
 
 
 @compiled
-def without_flow(indptr, indices, data, discount):
-    """I − γ Pᵀ as (indptr, indices, data), given the rows of Pᵀ."""
+def reordered(indptr, indices, data, order):
+    """The rows of P with the states numbered as they come in `order`."""
+    n = order.size
+    place = np.empty(n, np.uint32)
+    for i in range(n):
+        place[order[i]] = i
+    first = np.empty(n + 1, np.int64)
+    targets, shares = np.empty(indices.size, np.uint32), np.empty(indices.size)
+    end = 0
+    for i in range(n):
+        first[i] = end
+        s = np.uint64(order[i])
+        for j in range(indptr[s], indptr[s + np.uint64(1)]):
+            targets[end], shares[end] = place[indices[j]], data[j]
+            end += 1
+    first[n] = end
+    return first, targets, shares
+
+
+@compiled
+def without_loops(indptr, indices, data, discount):
+    """The rows of P, each divided by 1 − γ P(s, s) and without P(s, s), and those divisors [S]."""
     n = indptr.size - 1
-    first = np.empty(n + 1, indices.dtype)
-    columns, entries = np.empty(indices.size + n, indices.dtype), np.empty(indices.size + n)
+    first = np.empty(n + 1, np.int64)
+    targets, shares = np.empty(indices.size, np.uint32), np.empty(indices.size)
+    leaving = np.ones(n)
+    end = 0
+    for s in range(n):
+        first[s] = end
+        for j in range(indptr[s], indptr[s + 1]):
+            if indices[j] == s:
+                leaving[s] -= discount * data[j]
+        for j in range(indptr[s], indptr[s + 1]):
+            if indices[j] != s:
+                targets[end], shares[end] = indices[j], data[j] / leaving[s]
+                end += 1
+    first[n] = end
+    return first, targets[:end], shares[:end], leaving
+
+
+@compiled
+def without_flow(indptr, indices, data, discount):
+    """I − γP as (indptr, indices, data), given the rows of P, each in order."""
+    n = indptr.size - 1
+    first = np.empty(n + 1, np.int32)
+    columns, entries = np.empty(indices.size + n, np.int32), np.empty(indices.size + n)
     end = 0
     for t in range(n):
         first[t] = end

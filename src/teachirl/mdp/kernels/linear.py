@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...arrays import Floats
 from .layouts import Layout, compiled, drift, is_a, part, shared
 
+MOST_SWEEPS = 20_000  # more take too long, and rounding has the last word
 CHAINS = 8  # independent chains of updates in a sweep, to hide the latency of each
 
 
@@ -106,7 +107,8 @@ def bicgstab(operator, x, rest, goal, steps, work):
     """Improve x towards operator · x = b until ‖b − operator · x‖₁ ≤ goal; `relax` preconditions.
 
     rest [S] holds b − operator · x and is kept up by recurrence, work is [6, S]. BiCGSTAB may break
-    down or drift: the caller must look at the true residual. Gives back the norm it believes in.
+    down or drift: the caller must look at the true residual. Gives back the norm it believes in,
+    and how many steps it took.
     """
     shadow, direction, image, other = work[0], work[1], work[2], work[3]
     eased, eased_rest = work[4], work[5]
@@ -114,13 +116,14 @@ def bicgstab(operator, x, rest, goal, steps, work):
     copy(rest, shadow)
     copy(rest, direction)
     rho = dot(rest, shadow)
-    left = np.inf
+    left, done = np.inf, 0
     for _ in range(steps):
         relax(operator, direction, eased)
         apply(operator, eased, image)
         down = dot(shadow, image)
         if down == 0.0 or rho == 0.0:
             break
+        done += 1
         alpha = rho / down
         for s in range(n):
             rest[s] -= alpha * image[s]
@@ -140,7 +143,7 @@ def bicgstab(operator, x, rest, goal, steps, work):
         rho = fresh
         for s in range(n):
             direction[s] = rest[s] + beta * (direction[s] - omega * image[s])
-    return left
+    return left, done
 
 
 @shared
@@ -196,33 +199,40 @@ def rest_of_flow(operator, start, y, rest):
 
 
 @compiled
-def solve_flow(operator, start, error):
-    """y with operator · y = start by BiCGSTAB, restarted from the true residual while that helps.
+def solve_flow(operator, start, error, steps):
+    """y with operator · y = start by BiCGSTAB, restarted from the true residual while that helps,
+    in so many steps at most.
 
-    Gives back y and the 1-norm of its true residual, which the caller compares with `error`.
+    Gives back y, the 1-norm of its true residual, which the caller compares with `error`, and how
+    many steps there were.
     """
     n = start.size
     y = start / (1.0 - operator.discount)
     rest, work = np.empty(n), np.empty((6, n))
-    left = rest_of_flow(operator, start, y, rest)
-    while left > error:
+    left, done = rest_of_flow(operator, start, y, rest), 0
+    while left > error and done < steps:
         kept, before = y.copy(), left
-        bicgstab(operator, y, rest, 0.5 * error, 2000, work)
+        done += bicgstab(operator, y, rest, 0.5 * error, steps - done, work)[1]
         left = rest_of_flow(operator, start, y, rest)
         if not left < 0.5 * before:
             if not left < before:
                 y, left = kept, before
             break
-    return y, left
+    return y, left, done
 
 
 @compiled
-def sweep_flow(operator, start, y, error):
-    """Gauss–Seidel on y = start + γ Pᵀy: slow and certain, the error's 1-norm contracts by γ."""
+def sweep_flow(operator, start, y, error, sums):
+    """Gauss–Seidel on y = start + γ My, the operator being I − γM: slow, but the error contracts by
+    γ, in the 1-norm if M's columns have a sum of 1 (`sums`), in the largest entry if its rows do.
+    """
     n, gamma = start.size, operator.discount
     rest = np.empty(n)
     least, stalled = np.inf, 0
-    for _ in range(int(np.log(error * (1.0 - gamma)) / np.log(gamma)) + 1):
+    # It is the error that contracts, what is left over may rise for a while.
+    patience = 20.0 + 2.0 / (1.0 - gamma)
+    most = min(np.log(error * (1.0 - gamma)) / np.log(gamma), MOST_SWEEPS)
+    for _ in range(int(most) + 1):
         for i in range(2 * n):
             s = i if i < n else 2 * n - 1 - i
             inflow, own = start[s], 0.0
@@ -233,8 +243,9 @@ def sweep_flow(operator, start, y, error):
                     inflow += gamma * operator.data[j] * y[operator.indices[j]]
             y[s] = inflow / (1.0 - gamma * own)
         left = rest_of_flow(operator, start, y, rest)
+        left = left if sums else np.abs(rest).max()
         stalled = stalled + 1 if left > 0.999 * least else 0
         least = min(least, left)
-        if left <= error or stalled == 20:
+        if left <= error or stalled > patience:
             break
     return y

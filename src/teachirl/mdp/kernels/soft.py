@@ -60,7 +60,7 @@ def solve_system(operator, b, x, goal):
         if not left < before:
             x[:] = kept
             break
-    return sweep_flow(operator, b, x, goal)
+    return sweep_flow(operator, b, x, goal, True)
 
 
 @compiled

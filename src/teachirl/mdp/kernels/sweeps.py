@@ -157,7 +157,7 @@ def evaluate(layout, v, backed_up, choice, discount, target, work):
         work[6, s] = backed_up[s] - v[s]
         before += abs(work[6, s])
     goal = max(0.01 * before, 0.1 * target * (1.0 - discount) * v.size)
-    left = bicgstab(Following(layout, choice, discount), v, work[6], goal, 200, work)
+    left = bicgstab(Following(layout, choice, discount), v, work[6], goal, 200, work)[0]
     if not left < before:
         copy(backed_up, v)
 

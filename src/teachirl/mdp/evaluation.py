@@ -1,0 +1,383 @@
+"""What a policy is worth, and where it goes: linear systems with I − γP, for many right hand sides.
+
+P [S, S] is the Markov chain of a policy. Values solve (I − γP) V = R for rewards R [S, m], visits
+solve (I − γPᵀ) Y = B for sources B [S, m]. Whoever finds them, what they are off by can be seen,
+column by column:
+
+    V with D = R + γPV − V:    V + D + γ/(1 − γ)·mid(D) is within γ/(1 − γ)·(max D − min D)/2,
+    Y with D = B + γPᵀY − Y:   ‖Y − Y*‖₁ ≤ ‖D‖₁/(1 − γ).
+
+Of six ways (`Method`) the first is taken that is cheap for the chain. Which one that is, counts of
+entries, products and steps decide, so that it is the same on every machine. Policies of a world
+are much alike: what is dear to find out, `Usual`, is found out once for a world.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import splu
+
+from ..arrays import Floats
+from ..precision import EPS, RESIDUAL, SOLVED
+from .kernels.chains import outflow, reordered, transposed, without_flow, without_loops
+from .kernels.components import strong_components
+from .kernels.block_elimination import Factors, eliminate, substitute, substitute_transposed
+from .kernels.krylov import solve_lanes
+from .kernels.linear import Flow, solve_flow, sweep_flow
+from .kernels.mixing import (
+    add_shifted,
+    flow_left,
+    iterate,
+    rows_back,
+    rows_in,
+    sizes,
+    values_left,
+)
+
+if TYPE_CHECKING:
+    from .dynamics import Dynamics
+
+# Elimination may store so many entries in each factor, as a multiple of those that the chain has,
+# and take so many products for each of them: at most, and for each column.
+FILL, MOST_WORK, WORK = 3.0, 100, 4
+# A chain mixes if so many steps suffice; after so many it is known how many there will be.
+STEPS, PROBE = 60, 25
+# BiCGSTAB gives up after so many steps.
+KRYLOV_STEPS = 2000
+# With fewer columns than these, one after the other is faster than all at once.
+FEW = 4
+# Columns that a vector register holds; and how many numbers are solved for at once.
+LANES, BLOCK = 4, 1 << 23
+# Above this many states a factorisation may fill the memory, and above so many products of a band
+# matrix it may take seconds.
+DIRECT_LIMIT, MOST_BAND = 50_000, 20_000_000_000
+# What ways cost, in products, as measured: a step of BiCGSTAB for each entry; elimination in a
+# band, as a multiple of its products; SuperLU for each entry, and as a multiple of these products.
+PASSES, BANDED, PREPARING, SPARSER = 6.0, 1.5, 500.0, 0.02
+
+Rows: TypeAlias = tuple[NDArray[Any], NDArray[Any], Floats]  # indptr, indices, data
+
+
+class Method(enum.Enum):
+    """The ways to solve."""
+
+    ELIMINATION = "of the strong components of the chain, in order, while it stays sparse"
+    BAND = "elimination of the whole chain, in an order in which its entries lie in a band"
+    ITERATION = "x ← b + γPx, where it soon makes no difference where one started"
+    KRYLOV = "BiCGSTAB, preconditioned by Gauss–Seidel sweeps in the order of the components"
+    FACTORS = "SuperLU"
+    SWEEPS = "Gauss–Seidel: slow, but it gets nearer with every step"
+
+
+class Usual(NamedTuple):
+    """What suits the policies of a world that elimination does not.
+
+    Attributes
+    ----------
+    mixes : whether iteration does
+    steps : of BiCGSTAB for a column, if not
+    band : how many products elimination needs in the order [S] in which entries lie in a band
+    order
+    """
+
+    mixes: bool
+    steps: int = 0
+    band: float = math.inf
+    order: NDArray[np.uint32] | None = None
+
+
+class Solved(NamedTuple):
+    """A solution [S, m], and what its columns may be off by [m]: by how much any entry of values,
+    or the 1-norm of visits; and how it was found."""
+
+    x: Floats
+    error: Floats
+    method: Method
+
+
+class Chain:
+    """The Markov chain of a policy, to be solved for values and visits.
+
+    Parameters
+    ----------
+    rows : (indptr, indices, data) of P, each entry once
+    discount : float, γ
+    usual : says what suits the policies of its world; by default it is found out for this one
+    sparse : bool, whether to try elimination
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        discount: float,
+        usual: Callable[[], Usual] | None = None,
+        sparse: bool = True,
+    ) -> None:
+        self.rows, self.discount, self.sparse = _flow(rows, discount), discount, sparse
+        self._usual = usual
+        # Of what there is this share is left over: a few eps of a residual, times 1/(1 − γ).
+        self.goal = max(SOLVED, RESIDUAL / (1.0 - discount))
+
+    def values(self, rewards: Floats) -> Solved:
+        """V [S, m] with (I − γP) V = R, for rewards R [S, m]."""
+        return _together([self._values(part) for part in _parts(rewards)], rewards.shape[1])
+
+    def visits(self, sources: Floats) -> Solved:
+        """Y [S, m] with (I − γPᵀ) Y = B, for sources B [S, m]."""
+        return _together([self._visits(part) for part in _parts(sources)], sources.shape[1])
+
+    def _values(self, b: Floats) -> Solved:
+        most = sizes(b)[0]
+        beyond = self.discount / (1.0 - self.discount)
+        v, off, (low, high, reach), method = self._solved(b, self.goal * most, False)
+        add_shifted(v, off, beyond * 0.5 * (low + high))
+        longest = int(np.diff(self.rows.indptr).max())
+        # One backup is rounded, and rows sum to 1 up to rounding only: so does what is added.
+        rounded = reach + most + beyond * np.maximum(np.abs(low), np.abs(high))
+        rounding = (longest + 8) * EPS * rounded / (1.0 - self.discount)
+        return Solved(v, beyond * 0.5 * (high - low) + rounding, method)
+
+    def _visits(self, b: Floats) -> Solved:
+        most = sizes(b)[1]
+        y, method = b / (1.0 - self.discount), Method.ITERATION
+        left, reach = flow_left(self.rows, b, y, np.empty_like(b))
+        if np.any(left > self.goal * most):  # the sources are not in balance
+            y, _, (left, reach), method = self._solved(b, self.goal * most, True)
+        return Solved(y, (left + 8 * EPS * (reach + most)) / (1.0 - self.discount), method)
+
+    def _solved(self, b: Floats, goals: Floats, flow: bool) -> tuple[Floats, Floats, Any, Method]:
+        """x; what it leaves over of b, at most the goals [m]; how much that is; and by whom."""
+        off = np.empty_like(b)
+        left = flow_left if flow else values_left
+        for method in self._ways(b.shape[1]):
+            solve = getattr(self, f"_by_{method.name.lower()}")
+            x = solve(b, goals, flow)
+            for _ in range(3):
+                if x is None:
+                    break
+                much = left(self.rows, b, x, off)
+                enough = np.all((much[0] if flow else 0.5 * (much[1] - much[0])) <= goals)
+                if enough or method is Method.SWEEPS:
+                    break
+                more = solve(off, 0.01 * goals, flow)
+                x = None if more is None else x + more
+            else:
+                continue
+            if x is not None:
+                break
+        return x, off, much, method
+
+    def _ways(self, columns: int) -> Iterator[Method]:
+        """What to try, for so many columns, until something succeeds."""
+        if self.sparse:
+            yield Method.ELIMINATION
+        usual = self.usual
+        if usual.mixes:
+            yield Method.ITERATION
+        entries, band = len(self.rows.data), usual.band
+        products = {Method.KRYLOV: PASSES * usual.steps * columns * entries}
+        if band <= MOST_BAND:
+            products[Method.BAND] = BANDED * band
+            products[Method.FACTORS] = PREPARING * entries + SPARSER * band
+        yield from sorted(products, key=products.__getitem__)
+        yield Method.SWEEPS
+
+    @cached_property
+    def usual(self) -> Usual:
+        """What suits this chain, if elimination does not."""
+        return usual_way(self) if self._usual is None else self._usual()
+
+    @cached_property
+    def _components(self) -> tuple[NDArray[np.uint32], NDArray[np.int64], Flow]:
+        """The states in an order in which most edges lead back, where components end in it, and
+        the rows of P with the states numbered so."""
+        order, bounds = strong_components(self.rows.indptr, self.rows.indices)
+        return order, bounds, _flow(reordered(*self.rows[:3], order), self.discount)
+
+    def _by_elimination(self, b: Floats, goals: Floats, flow: bool) -> Floats | None:
+        order, bounds, rows = self._components
+        if self._sparse_factors is None:
+            entries = len(rows.data)
+            work = min(WORK * b.shape[1], MOST_WORK) * entries
+            factors, done = eliminate(*rows, bounds, int(FILL * entries) + 1, work)
+            if not done:
+                return None
+            self._sparse_factors = factors
+        return _substituted(self._sparse_factors, rows, bounds, order, b, flow)
+
+    _sparse_factors: Factors | None = None
+
+    def _by_band(self, b: Floats, goals: Floats, flow: bool) -> Floats:
+        factors, rows, bounds = self._band_factors
+        return _substituted(factors, rows, bounds, self.usual.order, b, flow)
+
+    @cached_property
+    def _band_factors(self) -> tuple[Factors, Flow, NDArray[np.int64]]:
+        rows = _flow(reordered(*self.rows[:3], self.usual.order), self.discount)
+        n = len(rows.indptr) - 1
+        bounds, room = np.array([0, n]), int(math.sqrt(n * self.usual.band)) + 1
+        factors, _ = eliminate(*rows, bounds, room, np.iinfo(np.int64).max)
+        return factors, rows, bounds
+
+    @cached_property
+    def _inflow(self) -> Flow:
+        return _flow(transposed(*self.rows[:3]), self.discount)
+
+    def _by_iteration(self, b: Floats, goals: Floats, flow: bool) -> Floats | None:
+        # Of 1/(1 − γ) times the source each step keeps the sum, and that is the right one.
+        x = b / (1.0 - self.discount) if flow else b.copy()
+        operator = self._inflow if flow else self.rows
+        return x if iterate(operator, b, x, goals, flow, PROBE, STEPS) else None
+
+    @cached_property
+    def _system(self) -> tuple[Flow, Flow, Floats]:
+        """What BiCGSTAB solves, in the components' order and without loops; what leaves a state
+        other than by its loop; for values and for visits."""
+        *rows, leaving = without_loops(*self._components[2])
+        there, back = _flow(rows, self.discount), _flow(transposed(*rows), self.discount)
+        return there, back, leaving
+
+    def _by_krylov(self, b: Floats, goals: Floats, flow: bool) -> Floats | None:
+        order = self._components[0]
+        forward, backward, leaving = self._system
+        operator = backward if flow else forward
+        # What counts of values is the largest entry of what is left over, not the sum.
+        goals = 0.25 * goals if flow else 0.025 * len(b) * goals
+        source = rows_in(b, order)
+        if not flow:
+            source /= leaving[:, None]
+        x = np.empty_like(source)
+        if b.shape[1] < FEW:
+            for i, goal in enumerate(goals):
+                column = np.ascontiguousarray(source[:, i])
+                x[:, i], left, self.steps = solve_flow(operator, column, goal, KRYLOV_STEPS)
+                if left > 4.0 * goal:
+                    return None
+        elif solve_lanes(operator, source, x, goals, flow, KRYLOV_STEPS) == KRYLOV_STEPS:
+            return None
+        if flow:
+            x /= leaving[:, None]
+        return np.asarray(rows_back(x, order))
+
+    steps = 0  # that BiCGSTAB took for the last single column
+
+    @cached_property
+    def _superlu(self) -> Any:
+        """The factors of I − γPᵀ, an M-matrix, so that no pivots are needed."""
+        # To be transposed twice puts the entries of a row in order.
+        indptr, indices, data = without_flow(*transposed(*self._inflow[:3]), self.discount)
+        n = len(indptr) - 1
+        return splu(
+            sp.csc_array((data, indices, indptr), shape=(n, n)),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+
+    def _by_factors(self, b: Floats, goals: Floats, flow: bool) -> Floats:
+        return np.ascontiguousarray(self._superlu.solve(b, "N" if flow else "T"))
+
+    def _by_sweeps(self, b: Floats, goals: Floats, flow: bool) -> Floats:
+        operator = self._inflow if flow else self.rows
+        x = np.zeros_like(b)
+        for i in np.flatnonzero(goals):
+            column = np.ascontiguousarray(b[:, i])
+            x[:, i] = sweep_flow(operator, column, column / (1.0 - self.discount), goals[i], flow)
+        return x
+
+    def probe(self) -> tuple[bool, int]:
+        """Whether the chain mixes, and otherwise how many steps of BiCGSTAB it takes."""
+        n = len(self.rows.indptr) - 1
+        # Neither even, as what is in balance may be, nor without differences between far states.
+        place = np.arange(n)
+        source = (place + 0.5 * n * (1.0 + np.cos(place**1.5)) + 1.0)[:, None]
+        goals = self.goal * sizes(source)[1]
+        if self._by_iteration(source, goals, True) is not None:
+            return True, 0
+        self._by_krylov(source, goals, True)
+        return False, self.steps
+
+
+def _flow(rows: Sequence[NDArray[Any]], discount: float) -> Flow:
+    indptr, indices, data = rows
+    return Flow(indptr, indices, data, discount)
+
+
+def _substituted(
+    factors: Factors, rows: Flow, bounds: NDArray[np.int64], order: Any, b: Floats, flow: bool
+) -> Floats:
+    """(I − γP)⁻¹b, or with Pᵀ, by factors of the chain in this order."""
+    x = rows_in(b, order)
+    solve = substitute_transposed if flow else substitute
+    solve(*rows, bounds, factors, x)
+    return np.asarray(rows_back(x, order))
+
+
+def _parts(columns: Floats) -> Iterator[Floats]:
+    """The columns [S, m], so many at a time as memory has room for, and zeros beside them where
+    that fills vector registers."""
+    n, m = columns.shape
+    width = max(BLOCK // n // LANES, 1) * LANES
+    for first in range(0, m, width):
+        part = columns[:, first : first + width]
+        missing = -part.shape[1] % LANES if part.shape[1] >= FEW else 0
+        yield np.hstack([part, np.zeros((n, missing))]) if missing else np.ascontiguousarray(part)
+
+
+def _together(parts: list[Solved], m: int) -> Solved:
+    """The m columns that were solved in parts."""
+    if len(parts) == 1:
+        return Solved(parts[0].x[:, :m], parts[0].error[:m], parts[0].method)
+    x = np.hstack([part.x for part in parts])[:, :m]
+    return Solved(x, np.concatenate([part.error for part in parts])[:m], parts[-1].method)
+
+
+def usual_way(chain: Chain, graph: tuple[NDArray[Any], NDArray[Any]] | None = None) -> Usual:
+    """What suits chains like this one, with edges of the graph (indptr, indices) only."""
+    mixes, steps = chain.probe()
+    if mixes:
+        return Usual(True)
+    return Usual(False, steps, *_band(*(chain.rows[:2] if graph is None else graph)))
+
+
+def usual_of(dynamics: Dynamics) -> Usual:
+    """What suits the policies of a world, found out with one that is as good as drawn at random."""
+    counts = np.diff(dynamics.offsets)
+    chances = np.zeros(dynamics.n_pairs)
+    drawn = np.random.default_rng(0).integers(0, counts)
+    chances[dynamics.offsets[:-1] + drawn] = 1.0
+    rows = dynamics.transitions
+    chain = outflow(dynamics.offsets, chances, rows.indptr, rows.indices, rows.data)
+    # The pairs of a state are neighbours, so their successors together are the state's.
+    graph = (rows.indptr[dynamics.offsets], rows.indices)
+    return usual_way(Chain(chain, dynamics.discount), graph)
+
+
+def _band(indptr: NDArray[Any], indices: NDArray[Any]) -> tuple[float, NDArray[np.uint32] | None]:
+    """An order in which the entries of a graph lie in a band, but for states that many lead to,
+    which come last; and how many products elimination then needs at most."""
+    n = len(indptr) - 1
+    if n > DIRECT_LIMIT:
+        return math.inf, None
+    indices = np.array(indices, dtype=np.int32)
+    rows = sp.csr_array((np.ones(len(indices), bool), indices, indptr), shape=(n, n))
+    counts = np.bincount(indices, minlength=n)
+    hubs = counts > 20 + 10 * counts.mean()
+    kept = np.flatnonzero(~hubs)
+    graph = sp.coo_array(rows[kept][:, kept])
+    order = reverse_cuthill_mckee(sp.csr_array(graph + graph.T), symmetric_mode=True)
+    places = np.empty(len(kept), dtype=np.int64)
+    places[order] = np.arange(len(kept))
+    width = int(np.abs(places[graph.coords[0]] - places[graph.coords[1]]).max(initial=0)) + 1
+    width += n - len(kept)
+    whole = np.concatenate([kept[order], np.flatnonzero(hubs)]).astype(np.uint32)
+    return float(n) * width**2, whole

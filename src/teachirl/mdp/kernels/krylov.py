@@ -1,0 +1,119 @@
+"""BiCGSTAB for many right hand sides at once, preconditioned by a Gauss–Seidel sweep.
+
+All lanes share each pass over the entries of the operator I − γM, which take most of the time for
+one lane already. Arrays are [S, m], a lane a column; each lane has its own steps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .layouts import compiled, part
+
+
+@part
+def passed_to(operator, x, s, total):
+    """total [m] ← entry s of Mx, the operator being I − γM."""
+    lanes = np.uint64(x.shape[1])
+    for lane in range(np.uint64(0), lanes):
+        total[lane] = 0.0
+    for j in range(operator.indptr[s], operator.indptr[s + np.uint64(1)]):
+        share, t = operator.data[j], np.uint64(operator.indices[j])
+        for lane in range(np.uint64(0), lanes):
+            total[lane] += share * x[t, lane]
+
+
+@part
+def relax_lanes(operator, b, x, backwards, total):
+    """x ← what a Gauss–Seidel sweep makes of operator · x = b, from x = 0."""
+    n, lanes = np.uint64(x.shape[0]), np.uint64(x.shape[1])
+    x[:] = 0.0
+    for i in range(np.uint64(0), n):
+        s = n - np.uint64(1) - i if backwards else i
+        passed_to(operator, x, s, total)
+        for lane in range(np.uint64(0), lanes):
+            x[s, lane] = b[s, lane] + operator.discount * total[lane]
+
+
+@part
+def apply_lanes(operator, x, out, total):
+    """out ← operator · x"""
+    for s in range(np.uint64(0), np.uint64(x.shape[0])):
+        passed_to(operator, x, s, total)
+        for lane in range(np.uint64(0), np.uint64(x.shape[1])):
+            out[s, lane] = x[s, lane] - operator.discount * total[lane]
+
+
+@part
+def dots(a, b, out):
+    """out [m] ← ⟨a, b⟩, lane by lane."""
+    for lane in range(np.uint64(0), np.uint64(out.size)):
+        out[lane] = 0.0
+    for s in range(np.uint64(0), np.uint64(a.shape[0])):
+        for lane in range(np.uint64(0), np.uint64(a.shape[1])):
+            out[lane] += a[s, lane] * b[s, lane]
+
+
+@part
+def quotient(a, b):
+    return a / b if b != 0.0 else 0.0
+
+
+@part
+def combine(x, eased, eased_rest, rest, other, shadow, alpha, omega, fresh, left):
+    """The end of a step: x and rest go on, fresh ← ⟨rest, shadow⟩ and left ← ‖rest‖₁."""
+    fresh[:] = 0.0
+    left[:] = 0.0
+    for s in range(np.uint64(0), np.uint64(x.shape[0])):
+        for lane in range(np.uint64(0), np.uint64(x.shape[1])):
+            x[s, lane] += alpha[lane] * eased[s, lane] + omega[lane] * eased_rest[s, lane]
+            rest[s, lane] -= omega[lane] * other[s, lane]
+            left[lane] += abs(rest[s, lane])
+            fresh[lane] += rest[s, lane] * shadow[s, lane]
+
+
+@compiled
+def solve_lanes(operator, b, x, goals, backwards, steps):
+    """x ← (I − γM)⁻¹ b until ‖b − (I − γM)x‖₁ is within each lane's goal [m], to all appearance;
+    gives back how many steps that took.
+
+    Who breaks down stands still: the caller must look at the true residual.
+    """
+    n, m = b.shape
+    rest, shadow, direction, image = b.copy(), b.copy(), b.copy(), np.empty((n, m))
+    other, eased, eased_rest = np.empty((n, m)), np.empty((n, m)), np.empty((n, m))
+    rho, fresh, down, norm, left = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    alpha, omega, beta, total = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    x[:] = 0.0
+    dots(rest, shadow, rho)
+    done = 0
+    while done < steps:
+        done += 1
+        relax_lanes(operator, direction, eased, backwards, total)
+        apply_lanes(operator, eased, image, total)
+        dots(shadow, image, down)
+        for lane in range(m):
+            alpha[lane] = quotient(rho[lane], down[lane])
+        for s in range(np.uint64(0), np.uint64(n)):
+            for lane in range(np.uint64(0), np.uint64(m)):
+                rest[s, lane] -= alpha[lane] * image[s, lane]
+        relax_lanes(operator, rest, eased_rest, backwards, total)
+        apply_lanes(operator, eased_rest, other, total)
+        dots(other, other, norm)
+        dots(other, rest, omega)
+        for lane in range(m):
+            omega[lane] = quotient(omega[lane], norm[lane])
+        combine(x, eased, eased_rest, rest, other, shadow, alpha, omega, fresh, left)
+        going = False
+        for lane in range(m):
+            beta[lane] = quotient(fresh[lane], rho[lane]) * quotient(alpha[lane], omega[lane])
+            rho[lane] = fresh[lane]
+            # One that has broken down makes no progress any more.
+            going |= left[lane] > goals[lane] and alpha[lane] != 0.0 and np.isfinite(left[lane])
+        if not going:
+            break
+        for s in range(np.uint64(0), np.uint64(n)):
+            for lane in range(np.uint64(0), np.uint64(m)):
+                turned = direction[s, lane] - omega[lane] * image[s, lane]
+                direction[s, lane] = rest[s, lane] + beta[lane] * turned
+    return done

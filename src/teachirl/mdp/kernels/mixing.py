@@ -1,0 +1,172 @@
+"""Plain iteration x ← b + γPx for many right hand sides, and what an x is off by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .layouts import compiled, part
+
+LOOK = 5  # steps between two looks at the residual
+
+
+@part
+def step(operator, b, x, out):
+    """out ← b + γMx, the operator being I − γM; all but the operator are [S, m]."""
+    lanes = np.uint64(x.shape[1])
+    if lanes == np.uint64(1):  # a sum in a register is several times faster than one in an array
+        for s in range(np.uint64(0), np.uint64(x.shape[0])):
+            alone = 0.0
+            for j in range(operator.indptr[s], operator.indptr[s + np.uint64(1)]):
+                alone += operator.data[j] * x[operator.indices[j], 0]
+            out[s, 0] = b[s, 0] + operator.discount * alone
+        return
+    inflow = np.empty(lanes)
+    for s in range(np.uint64(0), np.uint64(x.shape[0])):
+        for lane in range(np.uint64(0), lanes):
+            inflow[lane] = 0.0
+        for j in range(operator.indptr[s], operator.indptr[s + np.uint64(1)]):
+            share, t = operator.data[j], np.uint64(operator.indices[j])
+            for lane in range(np.uint64(0), lanes):
+                inflow[lane] += share * x[t, lane]
+        for lane in range(np.uint64(0), lanes):
+            out[s, lane] = b[s, lane] + operator.discount * inflow[lane]
+
+
+@part
+def change(x, out, sums):
+    """For each lane the 1-norm of out − x if `sums`, otherwise half of the range of its entries."""
+    lanes = x.shape[1]
+    low, high = np.full(lanes, np.inf), np.full(lanes, -np.inf)
+    total = np.zeros(lanes)
+    for s in range(x.shape[0]):
+        for lane in range(lanes):
+            off = out[s, lane] - x[s, lane]
+            total[lane] += abs(off)
+            low[lane] = min(low[lane], off)
+            high[lane] = max(high[lane], off)
+    return total if sums else 0.5 * (high - low)
+
+
+@compiled
+def iterate(operator, b, x, goals, sums, probe, steps):
+    """Iterate x [S, m] until no lane's `change` is above its goal [m]; gives back how many steps
+    that took, or 0 if it takes too many.
+
+    The change of all lanes shrinks by the same rate in the end: after `probe` steps it tells how
+    many there would be, and more than `steps` are too many.
+    """
+    other = np.empty_like(x)
+    before = np.inf
+    for done in range(LOOK, steps + 1, LOOK):
+        for each in range(LOOK):
+            source, target = (x, other) if each % 2 == 0 else (other, x)
+            step(operator, b, source, target)
+        # Of an odd number of steps the last went from x to the other.
+        off = change(x, other, sums)
+        worst = 0.0
+        for lane in range(off.size):
+            worst = max(worst, off[lane] / goals[lane] if goals[lane] > 0.0 else 0.0)
+        for s in range(x.shape[0]):
+            for lane in range(x.shape[1]):
+                x[s, lane] = other[s, lane]
+        if worst <= 1.0:
+            return done
+        if done >= probe:
+            rate = worst / before
+            if not rate < 1.0 or done + LOOK * np.log(worst) / -np.log(rate) > steps:
+                return 0
+        before = worst
+    return 0
+
+
+@compiled
+def values_left(operator, b, x, out):
+    """out ← b − (I − γP)x, all [S, m], given the rows of P.
+
+    Gives back for each lane the least and the largest entry of it, and the largest |x|.
+    """
+    lanes = np.uint64(x.shape[1])
+    low, high, most = np.full(lanes, np.inf), np.full(lanes, -np.inf), np.zeros(lanes)
+    step(operator, b, x, out)
+    for s in range(np.uint64(0), np.uint64(x.shape[0])):
+        for lane in range(np.uint64(0), lanes):
+            out[s, lane] -= x[s, lane]
+            low[lane] = min(low[lane], out[s, lane])
+            high[lane] = max(high[lane], out[s, lane])
+            most[lane] = max(most[lane], abs(x[s, lane]))
+    return low, high, most
+
+
+@part
+def add_exactly(total, lost, s, lane, term):
+    """total[s, lane] ← total[s, lane] + term, and what is rounded away is added to `lost`."""
+    before = total[s, lane]
+    after = before + term
+    back = after - before
+    lost[s, lane] += (before - (after - back)) + (term - back)
+    total[s, lane] = after
+
+
+@compiled
+def flow_left(operator, b, x, out):
+    """out ← b − (I − γPᵀ)x, all [S, m], given the rows of P.
+
+    Who flows into a state may be many: the sums are compensated. Gives back for each lane the
+    1-norm of it, and that of x.
+    """
+    lost = np.zeros_like(x)
+    left, most = np.zeros(x.shape[1]), np.zeros(x.shape[1])
+    lanes = np.uint64(x.shape[1])
+    for s in range(np.uint64(0), np.uint64(x.shape[0])):
+        for lane in range(np.uint64(0), lanes):
+            out[s, lane] = b[s, lane] - x[s, lane]
+    for s in range(np.uint64(0), np.uint64(x.shape[0])):
+        for j in range(operator.indptr[s], operator.indptr[s + np.uint64(1)]):
+            share, t = operator.discount * operator.data[j], np.uint64(operator.indices[j])
+            for lane in range(np.uint64(0), lanes):
+                add_exactly(out, lost, t, lane, share * x[s, lane])
+    for s in range(np.uint64(0), np.uint64(x.shape[0])):
+        for lane in range(np.uint64(0), lanes):
+            out[s, lane] += lost[s, lane]
+            left[lane] += abs(out[s, lane])
+            most[lane] += abs(x[s, lane])
+    return left, most
+
+
+@compiled
+def add_shifted(x, off, shift):
+    """x ← x + off + shift, [S, m] and [m]."""
+    for s in range(np.uint64(0), np.uint64(x.shape[0])):
+        for lane in range(np.uint64(0), np.uint64(x.shape[1])):
+            x[s, lane] += off[s, lane] + shift[lane]
+
+
+@compiled
+def sizes(x):
+    """For each lane of x [S, m] the largest |x|, and the sum of all."""
+    most, total = np.zeros(x.shape[1]), np.zeros(x.shape[1])
+    for s in range(x.shape[0]):
+        for lane in range(x.shape[1]):
+            most[lane] = max(most[lane], abs(x[s, lane]))
+            total[lane] += abs(x[s, lane])
+    return most, total
+
+
+@compiled
+def rows_in(x, order):
+    """x[order]"""
+    out = np.empty_like(x)
+    for i in range(np.uint64(0), np.uint64(order.size)):
+        for lane in range(np.uint64(0), np.uint64(x.shape[1])):
+            out[i, lane] = x[order[i], lane]
+    return out
+
+
+@compiled
+def rows_back(x, order):
+    """What x is, given x[order]."""
+    out = np.empty_like(x)
+    for i in range(np.uint64(0), np.uint64(order.size)):
+        for lane in range(np.uint64(0), np.uint64(x.shape[1])):
+            out[order[i], lane] = x[i, lane]
+    return out

@@ -1,0 +1,202 @@
+"""Policies evaluated in every way that there is, against dense and exact solutions."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from flint import fmpq, fmpq_mat
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import teachirl as ti
+from exact import exact
+from teachirl.mdp import evaluation
+from teachirl.mdp.evaluation import Chain, Method, Usual
+from teachirl.mdp.kernels.chains import transposed, without_loops
+from teachirl.mdp.occupancy import chain_of, policy_transitions, state_occupancy
+from teachirl.testing import mdps, policies
+
+
+class Forced(Chain):
+    """A chain that is solved in one way, or by sweeps if that gives up."""
+
+    way = Method.SWEEPS
+
+    def _ways(self, columns):
+        yield self.way
+        yield Method.SWEEPS
+
+
+def forced(method: Method, chain: Chain) -> Forced:
+    n = len(chain.rows.indptr) - 1
+    usual = Usual(False, 1, n**3, np.arange(n, dtype=np.uint32))
+    other = Forced(chain.rows[:3], chain.discount, lambda: usual)
+    other.way = method
+    return other
+
+
+def rows_of(kind: str, n: int, rng: np.random.Generator) -> sp.csr_array:
+    """Chains of many shapes, [n, n]."""
+    if kind == "dense":
+        matrix = rng.dirichlet(np.ones(n), size=n)
+    elif kind == "cycle":
+        matrix = np.roll(np.eye(n), 1, axis=1)
+    elif kind == "loops":
+        matrix = 0.999 * np.eye(n) + 0.001 * np.roll(np.eye(n), 1, axis=1)
+    elif kind == "absorbing":
+        matrix = np.eye(n)
+    elif kind == "functional":
+        matrix = np.eye(n)[rng.integers(0, n, size=n)]
+    elif kind == "steps":  # leads to the next or the one after, with a sink at the end
+        matrix = np.zeros((n, n))
+        for s in range(n):
+            matrix[s, min(s + 1, n - 1)] += 0.75
+            matrix[s, min(s + 2, n - 1)] += 0.25
+    else:  # a few successors each
+        matrix = np.zeros((n, n))
+        for s in range(n):
+            targets = rng.choice(n, size=min(3, n), replace=False)
+            matrix[s, targets] = rng.dirichlet(np.ones(len(targets)))
+    return sp.csr_array(matrix)
+
+
+KINDS = ("dense", "cycle", "loops", "absorbing", "functional", "steps", "sparse")
+
+
+def chain_from(rows: sp.csr_array, discount: float) -> Chain:
+    return Chain(
+        (rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), rows.data), discount
+    )
+
+
+@pytest.mark.parametrize("discount", [0.3, 0.9, 0.999])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_way_agrees_with_a_dense_solve(kind, discount):
+    rng = np.random.default_rng(len(kind))
+    for n in (1, 2, 23):
+        rows = rows_of(kind, n, rng)
+        dense = np.eye(n) - discount * rows.toarray()
+        rewards = rng.standard_normal((n, 5))
+        rewards[:, 3] = 0.0
+        sources = np.abs(rewards)
+        values, visits = np.linalg.solve(dense, rewards), np.linalg.solve(dense.T, sources)
+        for method in Method:
+            for columns in (1, 5):
+                found = forced(method, chain_from(rows, discount)).values(rewards[:, :columns])
+                off = np.abs(found.x - values[:, :columns]).max(axis=0)
+                assert np.all(off <= found.error + 1e-13 / (1.0 - discount)), (method, n)
+                assert found.error.max() <= 1e-11 / (1.0 - discount) ** 1.5
+                found = forced(method, chain_from(rows, discount)).visits(sources[:, :columns])
+                off = np.abs(found.x - visits[:, :columns]).sum(axis=0)
+                assert np.all(off <= found.error + 1e-13 * n / (1.0 - discount)), (method, n)
+                assert found.error.max() <= 1e-11 * n / (1.0 - discount) ** 1.5
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 7),
+    st.sampled_from(KINDS),
+    st.sampled_from([1e-300, 0.5, 0.9, 0.999, 1.0 - 1e-9, 1.0 - 1e-12]),
+    st.sampled_from(list(Method)),
+)
+def test_errors_are_bounds(seed, n, kind, discount, method):
+    """Against exact rational arithmetic, on the floats that the chain holds."""
+    rng = np.random.default_rng(seed)
+    rows = rows_of(kind, n, rng)
+    rewards = rng.standard_normal((n, 2)) * [1.0, 1e-6] + [0.0, 1.0]
+    gamma = exact(discount)
+    system = fmpq_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
+    for i in range(n):
+        for j in range(n):
+            system[i, j] -= gamma * exact(rows.toarray()[i, j])
+    flipped = fmpq_mat(n, n, [system[j, i] for i in range(n) for j in range(n)])
+    chain = forced(method, chain_from(rows, discount))
+    values, visits = chain.values(rewards), chain.visits(np.abs(rewards))
+    for i in range(2):
+        true = system.solve(fmpq_mat(n, 1, [exact(r) for r in rewards[:, i]]))
+        worst = max(abs(exact(values.x[s, i]) - true[s, 0]) for s in range(n))
+        assert worst <= exact(values.error[i])
+        true = flipped.solve(fmpq_mat(n, 1, [exact(abs(r)) for r in rewards[:, i]]))
+        total = sum((abs(exact(visits.x[s, i]) - true[s, 0]) for s in range(n)), fmpq(0))
+        assert total <= exact(visits.error[i])
+
+
+def one_way(n: int) -> ti.MDP:
+    """Two actions, neither of which leads back."""
+    steps = rows_of("steps", n, np.random.default_rng(0)).toarray()
+    return ti.MDP.from_arrays(np.stack([steps, steps @ steps], axis=1), np.eye(n, 4), discount=0.99)
+
+
+@pytest.mark.parametrize(
+    ("world", "method"),
+    [
+        (lambda rng: ti.worlds.garnet(rng, 300, 3, 6, 4), Method.ITERATION),
+        (lambda rng: ti.worlds.gridworld(20, 2, 0.99, slip=0.3), Method.BAND),
+        (lambda rng: ti.worlds.gridworld(64, 8, 0.99, slip=0.3), Method.FACTORS),
+        (lambda rng: ti.worlds.garnet(rng, 800, 3, 2, 4, discount=0.99), Method.KRYLOV),
+        (lambda rng: one_way(60), Method.ELIMINATION),
+    ],
+    ids=["garnet", "grid with slip", "larger grid", "sparse garnet", "one way"],
+)
+def test_worlds_and_what_suits_them(world, method):
+    """The rule is one of counts: it must not move without being noticed."""
+    rng = np.random.default_rng(1)
+    mdp = world(rng)
+    chosen = ti.optimal_policy(mdp, rng.standard_normal(mdp.n_features)).policy
+    found = chain_of(mdp, chosen).values(rng.standard_normal((mdp.n_states, 11)))
+    assert found.method is method
+
+
+def test_ways_that_give_up_are_followed_by_others(monkeypatch):
+    mdp = ti.worlds.gridworld(6, 2, 0.95, slip=0.2)
+    policy = ti.Policy.uniform(mdp)
+    dense = np.eye(36) - 0.95 * policy_transitions(mdp, policy).toarray()
+    start = np.arange(36) / 630.0
+    expected = np.linalg.solve(dense.T, start)
+    rows = chain_of(mdp, policy).rows[:3]
+    monkeypatch.setattr(Chain, "_by_elimination", lambda *_: None)
+    monkeypatch.setattr(Chain, "_by_iteration", lambda *_: None)
+    monkeypatch.setattr(Chain, "_by_krylov", lambda self, b, goals, flow: b.copy())  # wrong
+    monkeypatch.setattr(evaluation, "PASSES", 0)  # so that BiCGSTAB has the first turn
+    monkeypatch.setattr(evaluation, "BANDED", math.inf)
+    for band, method in ((1e3, Method.FACTORS), (math.inf, Method.SWEEPS)):
+        usual = Usual(mixes=True, steps=1, band=band)
+        found = Chain(rows, 0.95, lambda usual=usual: usual).visits(start[:, None])
+        assert found.method is method
+        assert np.abs(found.x[:, 0] - expected).sum() <= found.error[0] <= 1e-9
+
+
+def test_many_columns_in_parts(monkeypatch):
+    mdp = ti.worlds.garnet(np.random.default_rng(0), 50, 3, 4, 2)
+    chain, rewards = chain_of(mdp, ti.Policy.uniform(mdp)), np.eye(50)[:, :21]
+    whole = chain.values(rewards)
+    monkeypatch.setattr(evaluation, "BLOCK", 8 * 50)
+    parts = chain.values(rewards)
+    assert parts.x.shape == whole.x.shape == (50, 21) and parts.error.shape == (21,)
+    assert np.abs(parts.x - whole.x).max() <= whole.error.max() + parts.error.max()
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_the_chain_of_a_policy(data):
+    mdp = data.draw(mdps())
+    policy = data.draw(policies(mdp))
+    n, rows = mdp.n_states, chain_of(mdp, policy).rows
+    dense = policy_transitions(mdp, policy).toarray()
+
+    def matrix(indptr, indices, data):
+        return sp.csr_array((data, indices.astype(np.int64), indptr), shape=(n, n)).toarray()
+
+    assert np.abs(matrix(*rows[:3]) - dense).max() <= 1e-15
+    assert np.abs(matrix(*transposed(*rows[:3])) - dense.T).max() <= 1e-15
+    *others, leaving = without_loops(*rows)
+    loops = np.diag(dense)
+    np.testing.assert_allclose(leaving, 1.0 - mdp.discount * loops, rtol=1e-12)
+    expected = (dense - np.diag(loops)) / leaving[:, None]
+    np.testing.assert_allclose(matrix(*others), expected, rtol=1e-9, atol=1e-15)
+    start = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), dtype=float)
+    visits = state_occupancy(mdp, policy, start)
+    expected = np.linalg.solve(np.eye(n) - mdp.discount * dense.T, start)
+    assert np.abs(visits - expected).sum() <= 1e-10 * max(expected.sum(), 1.0)
