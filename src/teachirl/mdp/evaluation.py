@@ -28,9 +28,9 @@ from scipy.sparse.linalg import splu
 
 from ..arrays import Floats
 from ..precision import EPS, RESIDUAL, SOLVED
+from .kernels.block_elimination import Factors, eliminate, substitute, substitute_transposed
 from .kernels.chains import outflow, reordered, transposed, without_flow, without_loops
 from .kernels.components import strong_components
-from .kernels.block_elimination import Factors, eliminate, substitute, substitute_transposed
 from .kernels.krylov import solve_lanes
 from .kernels.linear import Flow, solve_flow, sweep_flow
 from .kernels.mixing import (
