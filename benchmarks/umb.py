@@ -1,19 +1,18 @@
-"""Models in the UMB format, a tar of index.json and little-endian arrays; stormpy's examples."""
+"""Models in the UMB format, and stormpy's examples."""
 
 from __future__ import annotations
 
 import functools
 import importlib.util
-import json
-import tarfile
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from teachirl.worlds.umb import read_umb
 
 # PRISM models that come with stormpy, each with the constants that it leaves open.
 EXAMPLES = {
@@ -43,30 +42,12 @@ class Model:
 
 @functools.lru_cache(maxsize=2)
 def read(path: Path) -> Model:
-    """The states, choices and branches of a UMB file, probabilities as floats."""
-    with tarfile.open(path) as archive:
-        index = json.loads(_member(archive, "index.json"))["transition-system"]
-        kind = index.get("branch-probability-type", {}).get("type")
-        if kind != "double":
-            raise ValueError(f"{path.name}: probabilities are {kind}, not double")
-        offsets = _array(archive, "state-to-choices.bin", "<u8")
-        indptr = _array(archive, "choice-to-branches.bin", "<u8")
-        targets = _array(archive, "branch-to-target.bin", "<u8")
-        chances = _array(archive, "branch-to-probability.bin", "<f8")
-    rows = sp.csr_array((chances, targets, indptr), shape=(len(indptr) - 1, len(offsets) - 1))
+    """The states, choices and branches of a UMB file."""
+    found = read_umb(path)
+    shape = (len(found.indptr) - 1, len(found.offsets) - 1)
+    rows = sp.csr_array((found.chances, found.targets, found.indptr), shape=shape)
     rows.sum_duplicates()
-    return Model(offsets, rows)
-
-
-def _member(archive: tarfile.TarFile, name: str) -> bytes:
-    file = archive.extractfile(name)
-    assert file is not None
-    return file.read()
-
-
-def _array(archive: tarfile.TarFile, name: str, dtype: str) -> NDArray[Any]:
-    array = np.frombuffer(_member(archive, name), dtype)
-    return array.astype(np.int64) if dtype == "<u8" else array.astype(float)
+    return Model(found.offsets, rows)
 
 
 @functools.lru_cache(maxsize=2)
