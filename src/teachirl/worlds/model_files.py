@@ -44,10 +44,10 @@ def from_model_file(
     Examples
     --------
     >>> import teachirl as ti
-    >>> ti.worlds.from_model_file("lift.txt", discount=0.99)
+    >>> ti.worlds.from_model_file("a.txt", discount=0.99)
     Traceback (most recent call last):
         ...
-    teachirl.errors.InvalidInputError: path must end in .umb, .prism, .nm, .pm, .jani, got 'lift.txt'
+    teachirl.errors.InvalidInputError: path must end in .umb, .prism, .nm, .pm, .jani, got 'a.txt'
     """
     given = Path(path)
     kind = given.suffix.lower()
