@@ -49,19 +49,51 @@ class Model(Protocol):
     """
 
     def start(self) -> Iterable[tuple[float, Hashable]]:
-        """Where it begins: probabilities and states."""
+        """Where it begins.
+
+        Returns
+        -------
+        iterable of pairs, a probability and a state
+        """
         ...
 
     def actions(self, state: Any) -> Iterable[Hashable]:
-        """What can be done in a state; at least one action."""
+        """What can be done in a state.
+
+        Parameters
+        ----------
+        state : Hashable
+
+        Returns
+        -------
+        iterable of actions, at least one
+        """
         ...
 
     def outcomes(self, state: Any, action: Any) -> Iterable[tuple[float, Hashable | None]]:
-        """Where that leads: probabilities and states; None for the end of the episode."""
+        """Where that leads.
+
+        Parameters
+        ----------
+        state, action : Hashable
+
+        Returns
+        -------
+        iterable of pairs, a probability and a state; None for the end of the episode
+        """
         ...
 
     def features(self, state: Any, action: Any) -> Mapping[str, float]:
-        """The features of doing that there, by name; those that are left out are 0."""
+        """The features of doing that there.
+
+        Parameters
+        ----------
+        state, action : Hashable
+
+        Returns
+        -------
+        mapping of names to numbers; those that are left out are 0
+        """
         ...
 
 
@@ -81,7 +113,7 @@ def from_model(
     discount : float, γ in (0, 1)
     max_states : int, a model with more states is refused once so many were met
     max_seconds : float, one that takes longer likewise
-    progress : called now and then with two ints: how many states were explored, and how many met
+    progress : Callable, called now and then with how many states were explored, and how many met
 
     Returns
     -------

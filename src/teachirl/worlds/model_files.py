@@ -34,8 +34,8 @@ def from_model_file(
     path : str or Path; UMB (.umb) is read without anything else, PRISM (.prism, .nm) and JANI
         (.jani) need the extra `storm`
     discount : float, γ in (0, 1)
-    variables : names of variables of the model, each of which becomes a feature a value, ``x=3``
-    constants : what the model leaves open, by name; for PRISM and JANI
+    variables : sequence of str, variables of the model, each a feature for each value, ``x=3``
+    constants : dict, what the model leaves open, by name; for PRISM and JANI
 
     Returns
     -------
