@@ -12,8 +12,11 @@ unexport PYTHONDONTWRITEBYTECODE
 
 demo: $(READY)
 	$(BIN)/teachirl reproduce --quick --out out
-	@echo 'Next, a problem of your own: $(BIN)/teachirl init problem.toml writes one to start from,'
-	@echo 'and $(BIN)/teachirl certify problem.toml says how badly the learner in it can do, and why.'
+	@echo
+	@echo 'Next, a problem of your own: an expert, a learner that lacks features, a price list of sensors.'
+	@echo '    $(BIN)/teachirl init problem.toml      writes one to start from'
+	@echo '    $(BIN)/teachirl check problem.toml     tells what is wrong with it, and what the expert does'
+	@echo '    $(BIN)/teachirl teach problem.toml     says what to buy, and what is then guaranteed'
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 3 --dist loadgroup

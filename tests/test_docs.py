@@ -1,6 +1,7 @@
 """What the documentation shows is what happens."""
 
 import doctest
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,25 @@ def test_links_lead_somewhere():
             target = part.split(")")[0].split("#")[0]
             if target and "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_readme_begins_with_what_it_does_for_whom():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = text.split("\n\n")[1]
+    assert first.startswith("You have an expert, a learner that lacks features, and a price list")
+    for word in ("inverse", "reinforcement", "MDP", "expectation", "policy"):
+        assert word not in first
+    # The picture of a report is next, and the paper comes after one's own problem.
+    picture = ROOT / "docs" / "images" / "report.png"
+    assert text.split("\n\n")[2].endswith("(docs/images/report.png)")
+    assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size < 200_000
+    assert text.index("teachirl init") < text.index("NeurIPS")
+
+
+def test_the_demo_ends_with_a_problem_of_ones_own():
+    done = subprocess.run(
+        ["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    *_, first, second, third = done.stdout.splitlines()
+    for line, command in ((first, "init"), (second, "check"), (third, "teach")):
+        assert f"teachirl {command} problem.toml" in line
