@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 import teachirl as ti
 from exact import exact_expectations
 from teachirl.guarantees.solvers import bundle
-from teachirl.guarantees.worst_case import METHODS
+from teachirl.guarantees.worst_case import METHODS, diameter_at_most
+from teachirl.mdp import clock
 from teachirl.testing import mdps, policies, weights, worldviews
 
 WEIGHTS = np.array([-1, -0.5, 0, 0.5, 1]) / np.linalg.norm([-1, -0.5, 0, 0.5, 1])
@@ -125,3 +126,25 @@ def test_wrong_arguments():
         ti.worst_case(mdp, ti.Worldview(np.eye(4)), WEIGHTS, policy)
     with pytest.raises(ti.InvalidInputError, match="starts must be at least 1"):
         ti.diameter(mdp, starts=0)
+
+
+def test_the_diameter_from_above_alone():
+    rng = np.random.default_rng(2)
+    for mdp in (ti.worlds.chain(5), ti.worlds.garnet(rng, 30, 3, 4, 5), ti.worlds.gridworld(6, 2)):
+        size, alone = ti.diameter(mdp), diameter_at_most(mdp)
+        assert size.lower <= size.upper <= alone * (1.0 + 1e-12)
+
+
+def test_a_generic_world_is_done_within_its_time():
+    """4,000 states that mix: their factors would take minutes."""
+    rng = np.random.default_rng(3)
+    mdp = ti.worlds.garnet(rng, 4000, 3, 5, 12)
+    w = rng.standard_normal(12)
+    view = ti.Worldview(rng.standard_normal((6, 12)))
+    best = ti.optimal_policy(mdp, w).policy
+    found = ti.worst_case(mdp, view, w, best, tolerance=1e-4, max_seconds=30.0)
+    assert found.status is ti.WorstCaseStatus.OPTIMAL
+    before = clock.seconds()
+    found = ti.worst_case(mdp, view, w, best, tolerance=1e-10, max_seconds=0.5)
+    assert clock.seconds() - before < 5.0  # in a test other processes take their share
+    assert found.lower <= found.upper

@@ -28,7 +28,7 @@ from .apparent_optimality import Look, best_look
 from .bounds import WorstCaseBounds, WorstCaseStatus, checked_case
 from .gap_bounds import Bound, Case, exact_bound, width_and_theorem_1, width_bound
 from .theorem_2 import LooksOptimal, looks_optimal
-from .worst_case import METHODS, Diameter, Method, diameter, worst_case
+from .worst_case import METHODS, Diameter, Method, diameter_at_most, worst_case
 
 # MDP solves for the best look, which is no bound on what the learner earns.
 LOOK_SOLVES = 50
@@ -198,14 +198,14 @@ def certify(
     width = width_bound(case, view, case.w)
     if not case.proves(target, width):
         never = indistinct_directions(mdp) if indistinct is None else indistinct
-        around = diameter(mdp) if size is None else size
+        around = diameter_at_most(mdp) if size is None else size.upper
         width, theorem_1 = width_and_theorem_1(case, width, around, never)
     if not case.proves(target, width) or not case.surely_matched:
         limits = {"tolerance": tolerance, "max_seconds": max_seconds}
         worst = worst_case(mdp, view, case.w, case.shown, mismatch, method=method, **limits)
         exact = exact_bound(case, worst, width)
     if theorem_1 is not None and not case.proves(target, exact or width):
-        theorem_2 = looks_optimal(mdp, view, case.w, case.shown, around.upper)
+        theorem_2 = looks_optimal(mdp, view, case.w, case.shown, around)
         look = best_look(mdp, view, case.shown, max_solves=LOOK_SOLVES, indistinct=never)
     least, gap = _best_of(case, (width, theorem_1, exact), worst)
     return Certificate(

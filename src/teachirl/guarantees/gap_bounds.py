@@ -33,7 +33,6 @@ from ..views.potential_shaping import Indistinct
 from ..views.teaching_risk import teaching_risk
 from ..views.worldview import Worldview
 from .bounds import Terms, WorstCaseBounds, WorstCaseStatus, combination_error, lower_bound
-from .worst_case import Diameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,11 +145,11 @@ def _star(case: Case, theta: Floats) -> tuple[float, float, float]:
 
 
 def width_and_theorem_1(
-    case: Case, width: Bound, size: Diameter, never: Indistinct
+    case: Case, width: Bound, diameter: float, never: Indistinct
 ) -> tuple[Bound, Bound]:
     """Width and Theorem 1, each with A and w or with AP and Pw, whichever says more."""
     view, w, of = case.view, case.w, "the reward"
-    hidden, blur, risk = _theorem_1(view, w, case.epsilon, size.upper)
+    hidden, blur, risk = _theorem_1(view, w, case.epsilon, diameter)
     sigma, length = view.sigma, float(np.linalg.norm(w))
     distinct = never.project(w)
     if len(never.basis) and np.linalg.norm(distinct) > 1e-9 * np.linalg.norm(w):
@@ -161,14 +160,14 @@ def width_and_theorem_1(
         beyond = float(np.linalg.norm(view.matrix @ never.basis.T)) if view.rank else 0.0
         epsilon = case.epsilon + beyond * never.slack * ROUNDED_UP
         lost = float(np.linalg.norm(never.basis @ w)) * never.slack * ROUNDED_UP
-        relative = _theorem_1(seen, distinct, epsilon, size.upper)
+        relative = _theorem_1(seen, distinct, epsilon, diameter)
         if relative[0] + lost + relative[1] < hidden + blur:
             hidden, blur, risk = relative[0] + lost, relative[1], relative[2]
             sigma, length = seen.sigma, float(np.linalg.norm(distinct))
             of = "what policies can change of the reward"
     sentence = (
         f"The direction of {of} is at a cosine of {risk:.2f} to what is not seen, and policies "
-        f"can be {size.upper:.3g} apart: that may cost {hidden:.4g}"
+        f"can be {diameter:.3g} apart: that may cost {hidden:.4g}"
     )
     if blur > 0.0:
         sentence += f", and a mismatch of {case.epsilon:.3g} another {blur:.4g}"
@@ -181,7 +180,7 @@ def width_and_theorem_1(
             mismatch=blur,
             length=length,
             risk=risk,
-            diameter=size.upper,
+            diameter=diameter,
             ε=case.epsilon,
             σ=sigma,
         ),

@@ -230,6 +230,52 @@ def diameter(mdp: MDP, *, starts: int = 8) -> Diameter:
     """
     check_is_mdp(mdp)
     require(starts >= 1, f"starts must be at least 1, got {starts}")
+    k = mdp.n_features
+    upper, widths = _around(mdp, 1e-10)
+    order = np.arange(0, k, max(1, k // starts))
+    if widths is not None:
+        order = np.argsort(ranks(widths, INVISIBLE * widths.max(initial=0.0)), kind="stable")
+    found = [_farthest(mdp, (np.arange(k) == start).astype(float)) for start in order[:starts]]
+    longest = max(each[0] for each in found)
+    lower, witnesses, along = found[first_largest([each[0] for each in found], INVISIBLE * longest)]
+    if widths is not None and lower > 0.0:
+        axes = np.eye(k)
+        aligned = np.linalg.qr(np.column_stack([along, axes]))[0].T[:k]
+        # ‖v‖² is at most Σ⟨u_i, v⟩²/(1 − ‖UUᵀ − I‖): the axes are orthonormal up to rounding only.
+        skew = length_at_most(aligned @ aligned.T - axes) + sum_error(k, float(k))
+        if skew < 0.5:
+            widest = length_at_most(_widths(mdp, aligned, 1e-10))
+            upper = min(upper, up(widest / math.sqrt(1.0 - skew)))
+    doubt = 2.0 * length_at_most(expectation_errors(mdp))
+    return Diameter(max(down(lower - doubt), 0.0), upper, witnesses)
+
+
+def diameter_at_most(mdp: MDP) -> float:
+    """A bound on diam M from above: that of `diameter`, but for policies that are not sought, and
+    digits that nobody sees.
+
+    Parameters
+    ----------
+    mdp : MDP
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> from teachirl.guarantees.worst_case import diameter_at_most
+    >>> print(f"{diameter_at_most(ti.worlds.chain(5)):.4f}")
+    9.4175
+    """
+    check_is_mdp(mdp)
+    return _around(mdp, 1e-8)[0]
+
+
+def _around(mdp: MDP, tolerance: float) -> tuple[float, Floats | None]:
+    """diam M at most, by the features' own and by the widths of the box around M; these [k] as
+    well, unless there are too many."""
     check_units(mdp)
     k, gamma = mdp.n_features, mdp.discount
     # From one state on the start is the same for all, and so is what it shows of state features.
@@ -237,31 +283,17 @@ def diameter(mdp: MDP, *, starts: int = 8) -> Diameter:
     upper = first * feature_diameter(mdp) / (1.0 - gamma) * ROUNDED_UP
     # Rows sum to 1 up to rounding, and so policies may differ in how long they live.
     upper += 2.0 * rounding_of(mdp.dynamics.layout) * mdp.largest_feature / (1.0 - gamma) ** 2
-    # Beyond this many numbers the boxes around M are not computed: 2k MDP solves each.
-    boxes = k * max(k, mdp.n_states) <= 10_000_000
-    order = np.arange(0, k, max(1, k // starts))
-    if boxes:
-        axes = np.eye(k)
-        widths = _widths(mdp, axes)
-        upper = min(upper, length_at_most(widths))
-        order = np.argsort(ranks(widths, INVISIBLE * widths.max(initial=0.0)), kind="stable")
-    found = [_farthest(mdp, (np.arange(k) == start).astype(float)) for start in order[:starts]]
-    longest = max(each[0] for each in found)
-    lower, witnesses, along = found[first_largest([each[0] for each in found], INVISIBLE * longest)]
-    if boxes and lower > 0.0:
-        aligned = np.linalg.qr(np.column_stack([along, axes]))[0].T[:k]
-        # ‖v‖² is at most Σ⟨u_i, v⟩²/(1 − ‖UUᵀ − I‖): the axes are orthonormal up to rounding only.
-        skew = length_at_most(aligned @ aligned.T - axes) + sum_error(k, float(k))
-        if skew < 0.5:
-            widest = length_at_most(_widths(mdp, aligned))
-            upper = min(upper, up(widest / math.sqrt(1.0 - skew)))
-    doubt = 2.0 * length_at_most(expectation_errors(mdp))
-    return Diameter(max(down(lower - doubt), 0.0), upper, witnesses)
+    # Beyond this many numbers the box is not computed: 2k MDP solves.
+    if k * max(k, mdp.n_states) > 10_000_000:
+        return upper, None
+    widths = _widths(mdp, np.eye(k), tolerance)
+    return min(upper, length_at_most(widths)), widths
 
 
-def _widths(mdp: MDP, directions: Floats) -> Floats:
+def _widths(mdp: MDP, directions: Floats, tolerance: float) -> Floats:
     """Upper bounds [n] on max ⟨u, μ⟩ − min ⟨u, μ⟩ for the directions u [n, k]."""
-    most = optimal_policies(mdp, np.vstack([directions, -directions])).upper
+    both = np.vstack([directions, -directions])
+    most = optimal_policies(mdp, both, tolerance=tolerance).upper
     return np.maximum(np.nextafter(most[: len(directions)] + most[len(directions) :], np.inf), 0.0)
 
 

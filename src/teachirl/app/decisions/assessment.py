@@ -9,7 +9,6 @@ from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
 from ...guarantees.certificate import Certificate, certify
 from ...guarantees.gap_bounds import Bound
-from ...guarantees.worst_case import diameter
 from ...mdp.occupancy import feature_expectations
 from ...mdp.policy import Policy
 from ...study.progress import Progress
@@ -120,16 +119,14 @@ def assess(problem: Problem, *, progress: Progress | None = None) -> Assessment:
     [('cell 1', 4.1), ('cell 5', 4.1)]
     """
     progress = progress or Progress()
-    proofs = progress.part("certificates", 3)
+    proofs = progress.part("certificates", 2)
     people = progress.part("learners", len(LEARNERS), weight=0.5)
     task, view = problem.task, problem.worldview
     mdp, weights, shown = problem.mdp, problem.weights, task.demonstration
     indistinct = task.indistinct
     proofs.advance()
-    size = diameter(mdp)
-    proofs.advance()
     mismatch = problem.matching.within(view, shown)
-    proved = certify(mdp, view, weights, shown, mismatch, size=size, indistinct=indistinct)
+    proved = certify(mdp, view, weights, shown, mismatch, indistinct=indistinct)
     proofs.advance()
     learners = []
     for each in simulate(problem, proved, mismatch):

@@ -81,7 +81,7 @@ def worst_case_by_bundle(
     tolerance : how far apart the bounds may be, as a fraction of max R − min R
     max_solves : stop once this many MDPs are solved, the first three and the last one, which proves
         the lower bound, aside; the bounds are valid whenever it stops
-    max_seconds : stop after the first MDP solve that ends later
+    max_seconds : stop in time for what is left to do, to prove the bounds
     blocks : G; chosen by default
 
     Examples
@@ -195,9 +195,11 @@ class Search:
     def climb(self, max_solves: int, deadline: float) -> bool:
         """Search until the bounds are close or nothing is to gain; whether it ran out of budget."""
         master, promised, failures, idle = self.master, 0.0, 0, 0
-        known, least = self.bounds, math.inf
+        known, least, pace = self.bounds, math.inf, 0.0
         while self.matchable:
-            if self.solves >= max_solves or clock.seconds() > deadline:
+            now = clock.seconds()
+            # Another step is as long as those before; to prove the bounds takes about two.
+            if self.solves >= max_solves or now + 3.0 * pace > deadline:
                 self.match(self.t)
                 return True
             model = self.maximise(self.centre, self.t, 0.02 * max(self.asked, promised))
@@ -215,6 +217,7 @@ class Search:
                 return False
             theta = master.theta.copy()
             value, _ = self.look(theta)
+            pace = max(pace, clock.seconds() - now)
             gain = value - self.at_centre
             if self.closer_than(known):
                 known, least, idle = self.bounds, math.inf, 0
