@@ -1,5 +1,6 @@
 """Results to report on, put together from the library's parts."""
 
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -19,7 +20,9 @@ from teachirl.app.decisions import (
     Step,
     TeachingPlan,
     WhatToShow,
+    expert_account,
 )
+from teachirl.app.decisions.stakes import stakes
 from teachirl.app.problem import read_problem
 
 CHAIN = """\
@@ -74,6 +77,8 @@ def assessment_of(problem):
             for each in bounds
         ),
         guaranteed=proved.guaranteed,
+        stakes=stakes_of(problem, proved.least_reward, witness),
+        account=expert_account(problem),
         mismatch=proved.mismatch,
         confidence=proved.confidence,
         demonstration=shown,
@@ -86,6 +91,11 @@ def assessment_of(problem):
         below=None,
         certificate=proved,
     )
+
+
+def stakes_of(problem, reward, witness=None):
+    promise = problem.goals.promise(problem.worldview, problem.task.demonstration, least=reward)
+    return stakes(problem, problem.task.demonstration, promise, witness)
 
 
 def differences(problem, expert, other):
@@ -104,7 +114,7 @@ def differences(problem, expert, other):
 
 
 def plan_of(problem, *, wanted=0.8996):
-    task = problem.task
+    problem, task = replace(problem, asked=ti.Goals(wanted)), problem.task
     names = task.names[:3]
     costs = list(accumulate(task.costs[:3], initial=0.0))
     guaranteed = (0.1, 0.45, 0.89999, 0.97)
@@ -116,6 +126,8 @@ def plan_of(problem, *, wanted=0.8996):
             cost=float(costs[number]),
             risk=1.0 - 0.2 * number,
             guaranteed=guaranteed[number],
+            reward=10.0 * guaranteed[number],
+            amounts=(guaranteed[number],),
             performance=min(1.0, guaranteed[number] + 0.1),
             mismatch=0.0,
             new_demonstration=number == 2,
@@ -129,12 +141,12 @@ def plan_of(problem, *, wanted=0.8996):
         steps=steps,
         stop=min(2, len(steps) - 1),
         ending=Ending.REACHED,
-        wanted=wanted,
+        stakes=stakes_of(problem, task.worst.value),
         cap=None,
         gap=None,
         below=None,
         policy=task.demonstration.policy,
-        show=WhatToShow(None, 1.0, 0.1),
+        show=WhatToShow(None, 1.0, 10.0, 0.1, 1.0, ()),
         differences=(),
         lesson=None,
     )
@@ -143,9 +155,9 @@ def plan_of(problem, *, wanted=0.8996):
 def frontier_of(problem, *, wanted=0.9):
     names = problem.task.names
     points = (
-        Point(0.0, 0.1, 0.1, 1.0, ()),
-        Point(1.0, 0.45, 0.5, 0.8, names[:1]),
-        Point(3.0, 0.93339, 1.0, 0.3, names[:2]),
+        Point(0.0, 0.1, -9.0, 0.1, 1.0, ()),
+        Point(1.0, 0.45, -1.0, 0.5, 0.8, names[:1]),
+        Point(3.0, 0.93339, 9.0, 1.0, 0.3, names[:2]),
     )
     return Frontier(
         points=points,
@@ -157,6 +169,7 @@ def frontier_of(problem, *, wanted=0.9):
         solves=21,
         seconds=60.0,
         wanted=wanted,
+        stakes=stakes_of(replace(problem, asked=ti.Goals(wanted)), problem.task.worst.value),
         enough=None if wanted is None else points[2],
         enough_at_least=None if wanted is None else 2.0,
     )

@@ -138,6 +138,8 @@ def test_driving_takes_10_and_leaves_room_for_collisions():
     assert most(driving, "collision", three) == pytest.approx(0.61213, abs=1e-4)
     assert most(driving, "collision", []) == pytest.approx(2.0047, abs=1e-4)
     says("has 0.61 collisions, discounted; with none it is 2.0")
+    assert most(driving, "collision", list(driving.task.names)) == pytest.approx(0.3911, abs=1e-3)
+    says("all seven\n  leave room for 0.39 collisions")
 
 
 def test_driving_with_a_collision_sensor():

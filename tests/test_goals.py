@@ -7,7 +7,7 @@ import teachirl as ti
 from exact_lp import expectations, worst_case
 from problem_files import TOML, copied, message_of
 from teachirl.app.problem import read_problem
-from teachirl.teaching.goals import Promise
+from teachirl.teaching.goal import Promise
 
 WEIGHTS = np.array([-1.0, 0.0, 0.0, 0.0, 2.0])
 

@@ -142,7 +142,7 @@ def test_the_chain():
     assert str(look) == (
         "There is a reward in the learner's features under which the demonstrated policy is within "
         "0.4189 of "
-        "optimal, 7.7% of that reward's range; under none that tells policies apart as much is it "
+        "optimal, 7.7 % of that reward's range; under none that tells policies apart as much is it "
         "closer than 0.4189."
     )
 

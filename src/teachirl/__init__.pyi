@@ -28,7 +28,8 @@ from .mdp.policy import Policy
 from .mdp.soft_planning import SoftPlan, soft_policy
 from .selection.best_subset import Subset, SubsetStatus, best_subset
 from .selection.greedy import GreedyPlan, greedy_plan
-from .teaching.goals import Goals, Limit
+from .teaching.goal import Limit
+from .teaching.goals import Goals
 from .teaching.lesson import Lesson
 from .teaching.lesson_record import LessonStatus, Round
 from .teaching.task import Task

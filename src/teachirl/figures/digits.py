@@ -9,24 +9,43 @@ DIGITS = 4
 NOTHING = "–"
 # Below this, in units of the last digit shown, a number is on its digit.
 SLACK = 1e-6
+# Digits of a scale that a number can be told from rounding by: bounds are searched to one in 10⁶.
+SURE = 6
 
 
-def number(value: float) -> str:
-    """Four significant digits.
+def number(value: float, scale: float = 0.0) -> str:
+    """Four significant digits; what is too small to be told from rounding on this `scale` is 0.
 
     >>> number(12.34567), number(-0.00012346), number(1e-17), number(float("nan"))
     ('12.35', '−0.0001235', '1e−17', '–')
+    >>> number(1e-17, scale=5.0)
+    '0'
     """
-    return _rounded(value, decimal.ROUND_HALF_EVEN)
+    return _rounded(value, decimal.ROUND_HALF_EVEN, scale)
+
+
+def alike(first: float, second: float) -> tuple[str, str]:
+    """Two amounts to be compared, both to the last of the four digits of the larger.
+
+    >>> alike(0.000001, 0.54789), alike(17.3, 0.0437)
+    (('0', '0.5479'), ('17.3', '0.04'))
+    """
+    size = decimal.Decimal(repr(max(abs(first), abs(second))))
+    last = size.adjusted() - DIGITS + 1 if size else 0
+    rounded = (round(each, -last) + 0.0 for each in (first, second))
+    one, two = (f"{each:.{DIGITS}g}".replace("-", "−") for each in rounded)
+    return one, two
 
 
 def at_least(value: float, scale: float = 0.0) -> str:
     """Four digits, never more than the value; nothing for −∞.
 
-    The digits are those of `scale` if that is larger, so that rounding does not look like a number.
+    There are no digits that cannot be told from rounding on this `scale`.
 
     >>> at_least(9.99999), at_least(-9.99999), at_least(3e-12, scale=5.0), at_least(float("-inf"))
     ('9.999', '−10', '0', '–')
+    >>> at_least(-9.7332, scale=5000.0), at_most(0.2668, scale=5000.0)
+    ('−9.734', '0.267')
     """
     return _rounded(value, decimal.ROUND_FLOOR, scale)
 
@@ -35,7 +54,7 @@ def at_most(value: float, scale: float = 0.0) -> str:
     """The same, never less than the value; nothing for ∞.
 
     >>> at_most(1.00001), at_most(3e-12, scale=5.0), at_most(float("inf"))
-    ('1.001', '0.001', '–')
+    ('1.001', '0.000001', '–')
     """
     return _rounded(value, decimal.ROUND_CEILING, scale)
 
@@ -56,6 +75,15 @@ def risk(value: float) -> str:
     '0.707'
     """
     return f"{value:.3f}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "step"), counted(2, "step")
+    ('1 step', '2 steps')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def percent(value: float) -> str:
@@ -85,22 +113,16 @@ def money(value: float) -> str:
     return f"{value:.10g}"
 
 
-def counted(count: int, noun: str) -> str:
-    """So many of something.
-
-    >>> counted(1, "state"), counted(0, "state")
-    ('1 state', '0 states')
-    """
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def percent_at_least(value: float) -> str:
-    """The same, never more than the value: what is guaranteed does not grow by rounding.
+def percent_at_least(value: float, digits: int = 1) -> str:
+    """A performance in percent, never more than the value: what is guaranteed does not grow by
+    rounding, and who does just that does not look better.
 
     >>> percent_at_least(0.8996), percent_at_least(0.9), percent_at_least(0.29)
     ('89.9 %', '90 %', '29 %')
     """
-    return NOTHING if math.isnan(value) else f"{_tenths(math.floor(1000 * value + SLACK))} %"
+    if math.isnan(value):
+        return NOTHING
+    return f"{_tenths(math.floor(100 * 10**digits * value + SLACK), digits)} %"
 
 
 def percent_at_most(value: float) -> str:
@@ -112,23 +134,42 @@ def percent_at_most(value: float) -> str:
     return NOTHING if math.isnan(value) else f"{_tenths(math.ceil(1000 * value - SLACK))} %"
 
 
-def _tenths(count: int) -> str:
-    whole, rest = divmod(abs(count), 10)
-    return f"{'−' if count < 0 else ''}{whole}{f'.{rest}' if rest else ''}"
+def percents_apart(low: float, high: float) -> tuple[str, str]:
+    """Two performances with as many digits as tell them apart, up to five.
+
+    >>> percents_apart(0.8191, 0.8196), percents_apart(0.5, 0.8196)
+    (('81.91 %', '81.96 %'), ('50 %', '81.9 %'))
+    """
+    for digits in range(1, 6):
+        texts = percent_at_least(low, digits), percent_at_least(high, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def _tenths(count: int, digits: int = 1) -> str:
+    whole, rest = divmod(abs(count), 10**digits)
+    part = f"{rest:0{digits}}".rstrip("0")
+    return f"{'−' if count < 0 else ''}{whole}{f'.{part}' if part else ''}"
 
 
 def _rounded(value: float, direction: str, scale: float = 0.0) -> str:
     if not math.isfinite(value):
         return NOTHING
-    exact = decimal.Decimal(repr(float(value)))
-    size = max(abs(exact), decimal.Decimal(repr(float(scale))))
-    last = decimal.Decimal(1).scaleb(size.adjusted() - DIGITS + 1 if size else 0)
-    rounded = float(exact.quantize(last, rounding=direction)) + 0.0
-    return f"{rounded:.{DIGITS}g}".replace("-", "−")
+    exact, whole = decimal.Decimal(repr(float(value))), decimal.Decimal(repr(float(scale)))
+    last = exact.adjusted() - DIGITS + 1 if exact else 0
+    if whole:
+        last = max(last, whole.adjusted() - SURE)
+    rounded = exact.quantize(decimal.Decimal(1).scaleb(last), rounding=direction)
+    text = f"{float(rounded) + 0.0:.{DIGITS}g}"
+    if "e-" in text and rounded and rounded.adjusted() >= -SURE - 1:
+        text = f"{rounded:f}"
+    return text.replace("-", "−")
 
 
 __all__ = [
     "NOTHING",
+    "alike",
     "asked",
     "at_least",
     "at_most",
@@ -138,6 +179,7 @@ __all__ = [
     "percent",
     "percent_at_least",
     "percent_at_most",
+    "percents_apart",
     "risk",
     "small",
 ]

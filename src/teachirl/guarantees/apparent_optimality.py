@@ -39,7 +39,7 @@ import scipy  # its parts are loaded when they are used
 from ..arrays import Floats, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import Status, require
-from ..figures.digits import at_least, at_most
+from ..figures.digits import at_least, at_most, percent
 from ..mdp.model import MDP, check_is_mdp
 from ..mdp.occupancy import expectation_error, feature_expectations
 from ..mdp.plan import Plan
@@ -167,7 +167,7 @@ def best_look(
     lower = min(search.lower(), upper)
     sentence = (
         "There is a reward in the learner's features under which the demonstrated policy is "
-        f"within {upper:.4g} of optimal, {share:.1%} of that reward's range"
+        f"within {upper:.4g} of optimal, {percent(share)} of that reward's range"
     )
     if lower > 0.0:
         sentence += f"; under none that tells policies apart as much is it closer than {lower:.4g}"

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..arrays import Floats, frozen
 from ..demonstrations.demonstration import Demonstration
+from ..figures.digits import percent
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.planning import optimal_policy, worst_policy
@@ -94,8 +95,8 @@ def looks_optimal(
     share = share_of(off, high, low)
     sentence = (
         "Under the reward of the learner's that resembles the true one most, the demonstrated "
-        f"policy looks at most {off:.4g} worse than the best, {share:.1%} of that reward's range; "
-        f"Theorem 2 allows an optimal policy {bound:.4g}."
+        f"policy looks at most {off:.4g} worse than the best, {percent(share)} of that reward's "
+        f"range; Theorem 2 allows an optimal policy {bound:.4g}."
     )
     return LooksOptimal(frozen(weights), bound, off, share, terms, assumes, sentence)
 

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats, checked_indices
 from ..errors import require
+from ..figures.digits import percent_at_least
 from ..mdp.kernels.subsets import knapsack
 from ..precision import DEPENDENT, RESIDUAL, RISK_TIE
 from ..views.linear_algebra import unit_rows, without_span
@@ -71,7 +72,8 @@ class GreedyGap:
         text = f"The risk ends at {self.risk:.4f}; no set within the budget ends below "
         text += f"{self.lower:.4f}"
         if self.factor > 0.0:
-            text += f", and the plan gains at least {self.factor:.0%} of what the best one gains"
+            share = percent_at_least(self.factor, 0)
+            text += f", and the plan gains at least {share} of what the best one gains"
         return text + "."
 
 

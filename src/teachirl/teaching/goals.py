@@ -9,7 +9,6 @@ as weights.
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -25,51 +24,16 @@ from ..guarantees.worst_case import best_case, worst_case
 from ..mdp.occupancy import expectation_error
 from ..mdp.plan import Plan
 from ..mdp.planning import optimal_policy, worst_policy
-from ..precision import ROUNDED, ROUNDED_UP, up
+from ..precision import ROUNDED_UP, up
 from ..selection.greedy import is_number
 from ..views.worldview import Worldview
+from .goal import Goal, GoalKind, Limit, Promise
 from .matching import Matching
 from .task import Task
 
 # How close bounds on a feature's amount are asked to be, as a share of its range: so that a limit
 # of 0 is met by who can be seen to have none.
 CLOSE = 1e-9
-
-
-class GoalKind(enum.StrEnum):
-    """What a goal is about, as a problem file calls it."""
-
-    GUARANTEE = "guarantee"
-    MAX_LOSS = "max_loss"
-    AT_LEAST = "at_least"
-    LIMIT = "limit"
-
-
-@dataclass(frozen=True)
-class Limit:
-    """How much of a feature there may be, discounted, for every learner who matches.
-
-    Parameters
-    ----------
-    feature : int or str, which of the true features
-    at_most, at_least : float, or None if it does not matter
-
-    Examples
-    --------
-    >>> import teachirl as ti
-    >>> ti.Limit("collision", at_most=0.1)
-    Limit(feature='collision', at_most=0.1, at_least=None)
-    """
-
-    feature: int | str
-    at_most: float | None = None
-    at_least: float | None = None
-
-    def __post_init__(self) -> None:
-        given = [each for each in (self.at_most, self.at_least) if each is not None]
-        require(bool(given), f"a limit of {self.feature!r} must say at_most or at_least")
-        finite = all(is_number(each) and math.isfinite(each) for each in given)
-        require(finite, f"a limit of {self.feature!r} must be a finite number, got {given}")
 
 
 @dataclass(frozen=True)
@@ -137,62 +101,6 @@ class Goals:
         return TaskGoals(self, task, task.demonstration if expert is None else expert)
 
 
-@dataclass(frozen=True)
-class Promise:
-    """What is guaranteed of every learner who matches.
-
-    Attributes
-    ----------
-    reward : float, each earns at least this
-    performance : float, the same as a relative performance
-    amounts : tuple of float, what each of the goals is about: the relative performance, the reward
-        lost or earned, or the amount of the feature, each on the safe side
-    """
-
-    reward: float
-    performance: float
-    amounts: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
-class Goal:
-    """One goal in a task: an amount that must be guaranteed.
-
-    Attributes
-    ----------
-    kind : GoalKind
-    wanted : float, the amount
-    most : bool, whether there may be no more of it; else there may be no less
-    name : str, of the feature; empty if it is about the reward
-    feature : int, its index; None if it is about the reward
-    scale : float, how much of it there can be: between the worst and the best policy
-    number : int, its place among the goals
-    """
-
-    kind: GoalKind
-    wanted: float
-    most: bool
-    name: str = ""
-    feature: int | None = None
-    scale: float = 1.0
-    number: int = 0
-
-    def missing(self, promise: Promise) -> float:
-        """How much is missing to what is wanted; 0 if it is guaranteed, up to rounding.
-
-        Parameters
-        ----------
-        promise : Promise
-
-        Returns
-        -------
-        float from 0 on
-        """
-        amount = promise.amounts[self.number]
-        missing = amount - self.wanted if self.most else self.wanted - amount
-        return missing if missing > ROUNDED * self.scale else 0.0
-
-
 class TaskGoals:
     """Goals in a task: what is promised of them, which are met, and how far the others are.
 
@@ -236,6 +144,7 @@ class TaskGoals:
         matching: Matching | None = None,
         *,
         known: WorstCaseBounds | None = None,
+        least: float = -math.inf,
         max_seconds: float = math.inf,
     ) -> Promise:
         """What is guaranteed of every learner who matches.
@@ -246,6 +155,7 @@ class TaskGoals:
         shown : Demonstration that they are shown
         matching : Matching, how closely they match; by default exactly
         known : WorstCaseBounds of the reward, if they are known already
+        least : float, a reward that is proved by other means, of those who match
         max_seconds : float, how long to search for each bound
 
         Returns
@@ -255,10 +165,10 @@ class TaskGoals:
         task, matching = self.task, matching or Matching()
         if known is None:
             known = task.worst_case(view, shown, matching, max_seconds=max_seconds)
-        reward = task.worst.lower
+        reward, performance = task.worst.lower, task.guaranteed_by(known)
         if known.status is not WorstCaseStatus.INFEASIBLE:
-            reward = max(reward, known.lower)
-        performance = task.guaranteed_by(known)
+            reward = max(reward, known.lower, least)
+            performance = task.relative_at_least(reward)
         amounts = []
         for goal in self.goals:
             if goal.kind is GoalKind.GUARANTEE:
@@ -270,6 +180,33 @@ class TaskGoals:
             else:
                 amounts.append(self._amount(goal, view, shown, matching, max_seconds))
         return Promise(float(reward), performance, tuple(map(float, amounts)))
+
+    def own(self, shown: Demonstration) -> Promise:
+        """What a demonstration itself has of all that the goals are about.
+
+        Parameters
+        ----------
+        shown : Demonstration
+
+        Returns
+        -------
+        Promise, of those who do just that
+        """
+        task = self.task
+        reward = float(task.weights @ shown.expectations)
+        amounts = {
+            GoalKind.GUARANTEE: task.relative(reward),
+            GoalKind.MAX_LOSS: max(self.expert_reward - reward, 0.0),
+            GoalKind.AT_LEAST: reward,
+        }
+        return Promise(
+            reward,
+            amounts[GoalKind.GUARANTEE],
+            tuple(
+                amounts[goal.kind] if goal.feature is None else shown.expectations[goal.feature]
+                for goal in self.goals
+            ),
+        )
 
     def unmet(self, promise: Promise) -> tuple[Goal, ...]:
         """The goals that a promise does not meet.

@@ -28,7 +28,8 @@ from ..precision import ROUNDED
 from ..selection.greedy import is_number, is_whole, money_left
 from ..views.teaching_risk import relative_risk, teaching_risk
 from ..views.worldview import Worldview
-from .goals import Goals, Promise, TaskGoals
+from .goal import Promise
+from .goals import Goals, TaskGoals
 from .lesson import Lesson
 from .lesson_record import LessonStatus, Round
 from .matching import Matching

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from .goals import Promise, TaskGoals
+from .goal import Promise
+from .goals import TaskGoals
 from .teacher import Choice, Situation
 
 

@@ -32,6 +32,7 @@ def certify(
 
     Exit code 3 if less is guaranteed than --at-least asks for.
     """
+    from ...figures.digits import asked, percent_at_least
     from ..decisions import SAME_GUARANTEE, assess
     from ..document import answer, report
 
@@ -41,4 +42,5 @@ def certify(
             write_report(out, report(problem, found))
     print_document(answer(problem, found), as_json)
     if at_least is not None and found.guaranteed < at_least - SAME_GUARANTEE:
-        end_as_missed(found.guaranteed, at_least)
+        have, wanted = percent_at_least(found.guaranteed), asked(at_least)
+        end_as_missed(f"{wanted} were asked for, {have} are guaranteed")

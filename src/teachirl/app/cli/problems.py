@@ -41,11 +41,8 @@ def changes_of(sees: str | None, sets: list[str] | None) -> list[Change]:
 NOT_GUARANTEED = 3
 
 
-def end_as_missed(guaranteed: float, wanted: float) -> NoReturn:
+def end_as_missed(text: str) -> NoReturn:
     """End with a code of its own, as less is guaranteed than was asked for."""
-    from ...figures.digits import asked, percent_at_least
-
-    text = f"{asked(wanted)} were asked for, {percent_at_least(guaranteed)} are guaranteed"
     typer.echo(f"teachirl: {text}", err=True)
     raise typer.Exit(NOT_GUARANTEED)
 

@@ -18,7 +18,7 @@ def teach(
     asks for cannot be guaranteed.
     """
     from ..decisions import assess, plan
-    from ..document import answer, report
+    from ..document import answer, missed, report
 
     with deciding(file, sees, sets) as (problem, progress):
         found = plan(problem, progress=progress)
@@ -28,5 +28,5 @@ def teach(
                 found.policy.save(out / "demonstration.csv")
                 typer.echo(f"teachirl: wrote {out / 'demonstration.csv'}", err=True)
     print_document(answer(problem, found), as_json)
-    if found.wanted is not None and not found.reached:
-        end_as_missed(found.steps[found.stop].guaranteed, found.wanted)
+    if not found.reached:
+        end_as_missed(missed(found.stakes.goals))

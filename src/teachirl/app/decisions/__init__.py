@@ -4,13 +4,15 @@ from .acquaintance import Acquaintance, CandidateKnown, Standing, acquaint
 from .assessment import Assessment, Guarantee, assess
 from .check import Check, Feature, Notice, Oddity, check
 from .comparison import SAME_GUARANTEE, Difference, Shortfall
-from .demonstration import WhatToShow
+from .demonstration import Offer, WhatToShow
 from .differing import Differing, differing, news
 from .doubt import WeightDoubt
+from .expert import Collected, ExpertAccount, expert_account
 from .frontier import Frontier, Point, frontier
 from .policies import policies
 from .set_search import Cut
 from .simulations import Outcome, Simulated
+from .stakes import GoalResult, Stakes
 from .teaching_plan import Alternative, Ending, Step, TeachingPlan, plan
 from .undiscounted import Undiscounted, undiscounted
 
@@ -21,19 +23,24 @@ __all__ = [
     "Assessment",
     "CandidateKnown",
     "Check",
+    "Collected",
     "Cut",
     "Difference",
     "Differing",
     "Ending",
+    "ExpertAccount",
     "Feature",
     "Frontier",
+    "GoalResult",
     "Guarantee",
     "Notice",
     "Oddity",
+    "Offer",
     "Outcome",
     "Point",
     "Shortfall",
     "Simulated",
+    "Stakes",
     "Standing",
     "Step",
     "TeachingPlan",
@@ -44,6 +51,7 @@ __all__ = [
     "assess",
     "check",
     "differing",
+    "expert_account",
     "frontier",
     "news",
     "plan",

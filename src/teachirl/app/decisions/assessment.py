@@ -17,7 +17,9 @@ from ...views.teaching_risk import BlindSpot, blind_spot, relative_risk, teachin
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
 from .doubt import WeightDoubt, weight_doubt
+from .expert import ExpertAccount, expert_account
 from .simulations import LEARNERS, Simulated, simulate
+from .stakes import Stakes, stakes
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class Assessment:
     blind_spot : BlindSpot, what the learner confuses that matters most
     guarantees : those of Theorem 1, of the width and of the exact worst case, in this order
     guaranteed : relative performance that the best of them proves
+    stakes : Stakes, what that means in reward, and for what was asked
+    account : ExpertAccount, what the expert does
     mismatch : ε, up to which learners are taken to match what is shown, in their features
     confidence : with which all of it holds
     demonstration : what is shown
@@ -73,6 +77,8 @@ class Assessment:
     blind_spot: BlindSpot
     guarantees: tuple[Guarantee, ...]
     guaranteed: float
+    stakes: Stakes
+    account: ExpertAccount
     mismatch: float
     confidence: float
     demonstration: Demonstration
@@ -132,8 +138,10 @@ def assess(problem: Problem, *, progress: Progress | None = None) -> Assessment:
     for each in simulate(problem, proved, mismatch):
         learners.append(each)
         people.advance()
-    assert proved.theorem_1 and proved.exact and proved.worst and proved.theorem_2 and proved.look
+    assert proved.worst is not None
     witness = proved.worst.witness if proved.matchable else None
+    known, least = proved.worst, proved.least_reward
+    promise = problem.goals.promise(view, shown, problem.matching, known=known, least=least)
     return Assessment(
         best=task.best.value,
         worst=task.worst.value,
@@ -143,11 +151,10 @@ def assess(problem: Problem, *, progress: Progress | None = None) -> Assessment:
         risk=teaching_risk(view, weights),
         relative_risk=relative_risk(mdp, view, weights, indistinct=indistinct),
         blind_spot=blind_spot(mdp, view, weights),
-        guarantees=tuple(
-            _guarantee(task, proved, bound)
-            for bound in (proved.theorem_1, proved.width, proved.exact)
-        ),
-        guaranteed=proved.guaranteed,
+        guarantees=_guarantees(task, proved),
+        guaranteed=promise.performance,
+        stakes=stakes(problem, shown, promise, witness),
+        account=expert_account(problem),
         mismatch=mismatch,
         confidence=proved.confidence,
         demonstration=shown,
@@ -156,9 +163,16 @@ def assess(problem: Problem, *, progress: Progress | None = None) -> Assessment:
         if witness is None
         else differences(mdp, weights, shown.expectations, feature_expectations(mdp, witness)),
         learners=tuple(learners),
-        below=_below(problem, proved, learners),
+        below=_below(problem, promise.performance, learners),
         certificate=proved,
     )
+
+
+def _guarantees(task: Task, proved: Certificate) -> tuple[Guarantee, ...]:
+    """What each of the certificates proves, from loose to exact."""
+    assert proved.theorem_1 is not None and proved.exact is not None
+    bounds = (proved.theorem_1, proved.width, proved.exact)
+    return tuple(_guarantee(task, proved, bound) for bound in bounds)
 
 
 def _guarantee(task: Task, proved: Certificate, bound: Bound) -> Guarantee:
@@ -171,11 +185,9 @@ def _guarantee(task: Task, proved: Certificate, bound: Bound) -> Guarantee:
     return Guarantee(bound.name, float(reward), performance, float(behind))
 
 
-def _below(
-    problem: Problem, proved: Certificate, learners: Iterable[Simulated]
-) -> Shortfall | None:
+def _below(problem: Problem, guaranteed: float, learners: Iterable[Simulated]) -> Shortfall | None:
     """The learner who falls furthest below what is guaranteed."""
-    lowest = proved.guaranteed - SAME_GUARANTEE, 0.0, ""
+    lowest = guaranteed - SAME_GUARANTEE, 0.0, ""
     for each in learners:
         if each.performance is not None and each.mismatch is not None:
             lowest = min(lowest, (each.performance, each.mismatch, each.name))

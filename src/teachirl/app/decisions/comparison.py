@@ -129,4 +129,4 @@ def shortfall(
     return Shortfall(name, performance, mismatch, proved)
 
 
-__all__ = ["SAME_GUARANTEE", "Difference", "Shortfall", "differences", "shortfall"]
+__all__ = ["ASIDE", "SAME_GUARANTEE", "Difference", "Shortfall", "differences", "shortfall"]

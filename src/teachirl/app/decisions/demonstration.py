@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...demonstrations.demonstration import Demonstration, as_demonstration
+from ...teaching.goal import Promise
 from ...what_to_show.search import Shown, best_demonstration
 from ..problem import Problem
-from .comparison import SAME_GUARANTEE
+from .comparison import SAME_GUARANTEE, Difference, differences
 
 # Places from which a demonstration is sought only to say whether it is worth choosing one, and
 # transitions up to which that takes seconds.
 STARTS, SOUGHT = 4, 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """A policy that could be shown instead, and what that costs.
+
+    Attributes
+    ----------
+    guaranteed, reward : what it guarantees before anything is taught, as a relative performance and
+        in reward
+    own, own_reward : its own relative performance and reward, beyond which nothing it guarantees
+    differences : Difference, what it does otherwise than the expert, in the features that count
+    worse : whether its own reward is less than the plan guarantees, or it breaks a goal that the
+        plan keeps: then it is only for who teaches nothing
+    """
+
+    guaranteed: float
+    reward: float
+    own: float
+    own_reward: float
+    differences: tuple[Difference, ...]
+    worse: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +47,14 @@ class WhatToShow:
     ----------
     since : the step from which on the teacher shows something else; None if what the file says is
         shown from the start
-    performance : the relative performance of what is shown in the end
-    now : relative performance that is guaranteed before anything is taught
-    optimal : the same if an optimal policy were shown; None unless another was chosen instead
-    better : the same if the best policy that was found were shown; None unless that is more
+    performance, reward : the relative performance and the reward of what is shown in the end
+    now, reward_now : what is guaranteed before anything is taught, as a relative performance and in
+        reward
+    differences : Difference, what that does otherwise than the expert, in the features that count
+    optimal : the relative performance that is guaranteed before anything is taught if an optimal
+        policy were shown; None unless another was chosen instead
+    offer : Offer, the policy that guarantees most of those that were found; None unless that is
+        more than is guaranteed now
     sought : whether another policy was sought
     best : Shown, the demonstration that guarantees most before anything is taught; None if it was
         not sought
@@ -35,15 +62,18 @@ class WhatToShow:
 
     since: int | None
     performance: float
+    reward: float
     now: float
+    reward_now: float
+    differences: tuple[Difference, ...]
     optimal: float | None = None
-    better: float | None = None
+    offer: Offer | None = None
     sought: bool = True
     best: Shown | None = None
 
 
 def what_to_show(
-    problem: Problem, shown: Demonstration, now: float, since: int | None
+    problem: Problem, shown: Demonstration, first: Promise, last: Promise, since: int | None
 ) -> WhatToShow:
     """What is shown in the end, and the best that could be before anything is taught.
 
@@ -51,7 +81,7 @@ def what_to_show(
     ----------
     problem : Problem
     shown : Demonstration, what the plan shows in the end
-    now : the relative performance that is guaranteed before anything is taught
+    first, last : Promise, before anything is taught, and at the end of the plan
     since : the step from which on the teacher shows that; None if it is what the file says
 
     Returns
@@ -59,16 +89,23 @@ def what_to_show(
     WhatToShow
     """
     task, chosen = problem.task, problem.chosen
-    own = task.relative(float(task.weights @ shown.expectations))
+    reward = float(task.weights @ shown.expectations)
+    said = WhatToShow(
+        since,
+        task.relative(reward),
+        reward,
+        first.performance,
+        first.reward,
+        _counting(problem, shown),
+        best=chosen,
+    )
     if since is not None or (chosen is not None and chosen.gain == 0.0):
-        return WhatToShow(since, own, now, best=chosen)
+        return said
     if chosen is not None:
-        plain = problem.guaranteed(
-            problem.worldview, as_demonstration(problem.mdp, task.best.policy)
-        )
-        return WhatToShow(None, own, now, optimal=plain, best=chosen)
+        optimal = as_demonstration(problem.mdp, task.best.policy)
+        return replace(said, optimal=problem.guaranteed(problem.worldview, optimal))
     if problem.mdp.dynamics.transitions.nnz > SOUGHT:
-        return WhatToShow(None, own, now, sought=False)
+        return replace(said, sought=False)
     found = best_demonstration(
         problem.mdp,
         problem.worldview,
@@ -78,9 +115,33 @@ def what_to_show(
         proof_solves=0,
         indistinct=task.indistinct,
     )
-    then = problem.guaranteed(problem.worldview, found.demonstration)
-    better = then if then > now + SAME_GUARANTEE else None
-    return WhatToShow(None, own, now, better=better, best=found)
+    return replace(said, offer=_offer(problem, found.demonstration, first, last), best=found)
 
 
-__all__ = ["WhatToShow", "what_to_show"]
+def _offer(problem: Problem, shown: Demonstration, first: Promise, last: Promise) -> Offer | None:
+    """What another demonstration brings and costs; None if it does not bring more."""
+    task, goals = problem.task, problem.goals
+    then = goals.promise(problem.worldview, shown, problem.matching)
+    if then.performance <= first.performance + SAME_GUARANTEE:
+        return None
+    own = goals.own(shown)
+    broken = set(goals.unmet(own)) - set(goals.unmet(last))
+    room = SAME_GUARANTEE * (task.best.value - task.worst.value)
+    return Offer(
+        then.performance,
+        then.reward,
+        own.performance,
+        own.reward,
+        _counting(problem, shown),
+        bool(broken) or own.reward < last.reward - room,
+    )
+
+
+def _counting(problem: Problem, shown: Demonstration) -> tuple[Difference, ...]:
+    """What is shown otherwise than the expert does it, in the features that count."""
+    expert, mdp = problem.expert.expectations, problem.mdp
+    apart = differences(mdp, problem.weights, expert, shown.expectations)
+    return tuple(each for each in apart if each.weight != 0.0)
+
+
+__all__ = ["Offer", "WhatToShow", "what_to_show"]

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...study.progress import Progress
+from ...teaching.goal import GoalKind
 from ...views.teaching_risk import teaching_risk
 from ..problem import Problem
+from .comparison import ASIDE
+from .limited_sets import LimitedSets
 from .set_search import WORTH, Cut, Patience, SetSearch
+from .stakes import Stakes, matching_witness, stakes
 
 # How long to search, unless told otherwise: as long as one likes to wait for a table.
 SECONDS = 60.0
@@ -23,6 +27,7 @@ class Point:
     ----------
     cost : of the whole set
     guaranteed : relative performance that is guaranteed once it is taught
+    reward : the reward that is guaranteed then
     at_most : relative performance that no set exceeds which costs no more, up to what is not
         worth a point
     risk : the teaching risk once it is taught
@@ -31,6 +36,7 @@ class Point:
 
     cost: float
     guaranteed: float
+    reward: float
     at_most: float
     risk: float
     features: tuple[str, ...]
@@ -42,7 +48,8 @@ class Frontier:
 
     Attributes
     ----------
-    points : by rising cost and rising guarantee; the first is what must be paid in any case
+    points : by rising cost and rising guarantee; the first is what must be paid in any case. The
+        cheapest that keeps all limits is among them, whatever reward it guarantees
     worth : relative performance that a point adds at least, unless it is the first with all that
         was asked for
     cut : Cut, what ended the search before it was known that no set is better; None if nothing did
@@ -52,6 +59,8 @@ class Frontier:
     solves : how many MDPs were solved
     seconds : how long the search was allowed to take
     wanted : the relative performance to be guaranteed; None if none was asked for
+    stakes : Stakes, what `enough`, or else the last point, guarantees in reward and of what was
+        asked for
     enough : the cheapest point that guarantees all that was asked for; None if none does, or
         nothing was
     enough_at_least : what it costs at least; None if nothing guarantees it, or nothing was asked
@@ -66,6 +75,7 @@ class Frontier:
     solves: int
     seconds: float
     wanted: float | None
+    stakes: Stakes
     enough: Point | None
     enough_at_least: float | None
 
@@ -125,6 +135,8 @@ def frontier(
     search = SetSearch(problem, patience, worth)
     plan = progress.part("a greedy plan", 1)
     part = progress.part("sets of features", len(search.order), weight=0.01)
+    limits = any(goal.kind is GoalKind.LIMIT for goal in problem.goals)
+    limited = LimitedSets(search) if limits else None
     search.bounds.tighten(0, -np.inf)
     with patience.work():
         # What all of them guarantee bounds every set, and its plans serve every set.
@@ -132,36 +144,27 @@ def frontier(
             search.tighten(len(search.order) - 1)
         search.follow()
         plan.advance()
+        if limited is not None:
+            limited.run()
         search.curve(part)
-    return _frontier(search)
+    return _frontier(search, limited)
 
 
-def _frontier(search: SetSearch) -> Frontier:
+def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
     """What a search has proved."""
-    patience, upper, order = search.patience, search.bounds.hopes, search.order
-    most = np.maximum.accumulate(upper[order])
-    points = []
-    for chosen in search.envelope():
-        last = int(np.searchsorted(search.cost[order], search.cost[chosen], "right")) - 1
-        guaranteed = search.guaranteed(chosen)
-        points.append(
-            Point(
-                float(search.cost[chosen]),
-                guaranteed,
-                max(search.at_most(most[last]), guaranteed),
-                teaching_risk(search.bounds.view_of(chosen), search.task.weights),
-                search.names(chosen),
-            )
-        )
+    patience, chosen = search.patience, search.envelope()
     enough = hope = None
-    if search.goal is not None:
-        for point, chosen in zip(points, search.envelope(), strict=True):
-            if enough is None and search.reaches(float(search.bounds.lower[chosen])):
-                enough = point
-        may = search.hopeful()
-        hope = float(search.cost[order[np.argmax(may)]]) if may.any() else None
+    if limited is not None:
+        enough, hope = limited.chosen, limited.cost_at_least
+        if enough is not None and enough not in chosen:
+            chosen = sorted([*chosen, enough], key=lambda each: search.cost[each])
+    elif search.goal is not None:
+        reached = (each for each in chosen if search.reaches(float(search.bounds.lower[each])))
+        enough, may = next(reached, None), search.hopeful()
+        hope = float(search.cost[search.order[np.argmax(may)]]) if may.any() else None
+    points = {each: _point(search, each) for each in chosen}
     return Frontier(
-        points=tuple(points),
+        points=tuple(points.values()),
         worth=search.worth / search.scale,
         cut=patience.cut,
         sets=search.tried,
@@ -170,9 +173,34 @@ def _frontier(search: SetSearch) -> Frontier:
         solves=search.bounds.solves,
         seconds=patience.seconds,
         wanted=search.problem.until,
-        enough=enough,
+        stakes=_stakes(search, chosen[-1] if enough is None else enough),
+        enough=None if enough is None else points[enough],
         enough_at_least=hope,
     )
+
+
+def _point(search: SetSearch, chosen: int) -> Point:
+    order, reward = search.order, search.bounds.proved(chosen)
+    last = int(np.searchsorted(search.cost[order], search.cost[chosen], "right"))
+    most = float(search.bounds.hopes[order[:last]].max())
+    guaranteed = float(search.task.relative_at_least(reward))
+    return Point(
+        float(search.cost[chosen]),
+        guaranteed,
+        max(reward, search.task.worst.lower),
+        max(search.at_most(most), guaranteed),
+        teaching_risk(search.bounds.view_of(chosen), search.task.weights),
+        search.names(chosen),
+    )
+
+
+def _stakes(search: SetSearch, chosen: int) -> Stakes:
+    """What a set guarantees, with a policy that shows it."""
+    problem, view = search.problem, search.bounds.view_of(chosen)
+    shown, seconds = problem.task.demonstration, max(search.patience.left(), ASIDE)
+    found = problem.task.worst_case(view, shown, problem.matching, max_seconds=seconds)
+    promise = problem.goals.promise(view, shown, problem.matching, known=found, max_seconds=seconds)
+    return stakes(problem, shown, promise, matching_witness(found))
 
 
 __all__ = ["SECONDS", "Frontier", "Point", "frontier"]

@@ -13,13 +13,15 @@ from ...mdp.policy import Policy
 from ...precision import first_largest
 from ...selection.distance_from_optimal import GreedyGap
 from ...study.progress import Part, Progress
+from ...teaching.goal import GoalKind
 from ...teaching.lesson import Lesson
 from ...teaching.lesson_record import LessonStatus
-from ...teaching.rounds import ROUNDED, Moment, Rounds
+from ...teaching.rounds import Moment, Rounds
 from ...teaching.task import Task
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
 from .demonstration import WhatToShow, what_to_show
+from .stakes import Stakes, matching_witness, stakes
 
 # Unless more was asked for, steps that add less than this to what is guaranteed are not taken.
 WORTH = 1e-3
@@ -51,6 +53,8 @@ class Step:
     cost : of all features so far
     risk : the teaching risk after the step
     guaranteed : relative performance that is guaranteed after the step
+    reward : the reward that is guaranteed then
+    amounts : what is guaranteed then of each goal
     performance : relative performance of the simulated learner after the step
     mismatch : how far the simulated learner is from the demonstration, in its features
     new_demonstration : whether another policy is demonstrated from this step on
@@ -64,6 +68,8 @@ class Step:
     cost: float
     risk: float
     guaranteed: float
+    reward: float
+    amounts: tuple[float, ...]
     performance: float
     mismatch: float
     new_demonstration: bool
@@ -93,7 +99,7 @@ class TeachingPlan:
     stop : the number of steps to take
     ending : Ending, why to stop there: what was asked for is guaranteed, or never is; the steps
         after it gain little; or the lesson ended by itself, `lesson.status` says why
-    wanted : the relative performance to be guaranteed; None if none was asked for
+    stakes : Stakes, what is guaranteed after `stop` steps, in reward and of what was asked for
     cap : the relative performance of what is shown, if no more can be guaranteed because of it
     gap : how far from the best set of features that costs no more the plan may be, in teaching
         risk; None if nothing is taught
@@ -110,7 +116,7 @@ class TeachingPlan:
     steps: tuple[Step, ...]
     stop: int
     ending: Ending
-    wanted: float | None
+    stakes: Stakes
     cap: float | None
     gap: GreedyGap | None
     below: tuple[int, Shortfall] | None
@@ -123,6 +129,12 @@ class TeachingPlan:
     def reached(self) -> bool:
         """Whether what was asked for is guaranteed after `stop` steps; True if nothing was."""
         return self.ending is not Ending.NOT_REACHED
+
+    @property
+    def wanted(self) -> float | None:
+        """The relative performance to be guaranteed; None if none was asked for."""
+        goals = (each.goal for each in self.stakes.goals)
+        return next((goal.wanted for goal in goals if goal.kind is GoalKind.GUARANTEE), None)
 
     @property
     def taught(self) -> tuple[Step, ...]:
@@ -183,12 +195,15 @@ def plan(problem: Problem, *, progress: Progress | None = None) -> TeachingPlan:
             budget=len(teachables.names) if problem.budget is None else problem.budget,
             max_cost=ample(task) if problem.max_cost is None else problem.max_cost,
             matching=problem.matching,
+            goals=problem.goals,
         )
         lesson, moments, steps = _followed(problem, rounds, planned, compared)
-    stop, ending = _where_to_stop(problem, lesson)
+    stop, ending = _where_to_stop(problem, moments)
     changes = [i for i, step in enumerate(steps[: stop + 1]) if step.new_demonstration]
-    demonstration, since = moments[stop].demonstration, changes[-1] if changes else None
-    show = what_to_show(problem, demonstration, steps[0].guaranteed, since)
+    last, since = moments[stop], changes[-1] if changes else None
+    demonstration, first = last.demonstration, moments[0].promise
+    assert first is not None and last.promise is not None and last.worst_case is not None
+    show = what_to_show(problem, demonstration, first, last.promise, since)
     others.advance()
     return TeachingPlan(
         teacher=type(problem.teacher).__name__,
@@ -196,7 +211,7 @@ def plan(problem: Problem, *, progress: Progress | None = None) -> TeachingPlan:
         steps=tuple(steps),
         stop=stop,
         ending=ending,
-        wanted=problem.until,
+        stakes=stakes(problem, demonstration, last.promise, matching_witness(last.worst_case)),
         cap=_cap(problem, lesson, ending),
         gap=_gap(lesson, stop),
         below=_below(problem, moments),
@@ -247,13 +262,14 @@ def _followed(
 
 def _enough(problem: Problem, now: Moment) -> bool:
     """Whether what was asked for is guaranteed, and what is required is taught."""
-    if problem.until is None or not set(problem.task.required) <= set(now.taught):
+    if not problem.goals or not set(problem.task.required) <= set(now.taught):
         return False
-    return now.guarantees(problem.until)
+    return now.promise is not None and not problem.goals.unmet(now.promise)
 
 
 def _step(problem: Problem, moment: Moment) -> Step:
-    each = moment.round
+    each, promise = moment.round, moment.promise
+    assert promise is not None
     return Step(
         feature=each.taught,
         name=each.name,
@@ -261,6 +277,8 @@ def _step(problem: Problem, moment: Moment) -> Step:
         cost=each.cost,
         risk=each.risk,
         guaranteed=float(each.guaranteed),
+        reward=promise.reward,
+        amounts=promise.amounts,
         performance=each.performance,
         mismatch=each.mismatch,
         new_demonstration=each.shown,
@@ -290,27 +308,31 @@ def _alternative(problem: Problem, moment: Moment) -> Alternative | None:
     return Alternative(features.names[feature], float(features.costs[feature]), guaranteed)
 
 
-def _where_to_stop(problem: Problem, lesson: Lesson) -> tuple[int, Ending]:
+def _where_to_stop(problem: Problem, moments: list[Moment]) -> tuple[int, Ending]:
     """After how many steps, and why."""
-    wanted = problem.until
-    guaranteed = np.array([each.guaranteed for each in lesson.rounds])
-    guaranteed[: len(problem.task.required)] = -1.0  # what must be taught is taught
-    room = WORTH if wanted is None else SAME_GUARANTEE
-    stop = int(np.flatnonzero(guaranteed >= guaranteed.max() - room)[0])
-    if wanted is None:
-        return stop, Ending.LITTLE_TO_GAIN if stop + 1 < len(guaranteed) else Ending.LESSON_ENDED
-    enough = np.flatnonzero(guaranteed >= wanted - ROUNDED)
-    return (int(enough[0]), Ending.REACHED) if len(enough) else (stop, Ending.NOT_REACHED)
+    goals, must = problem.goals, len(problem.task.required)  # what must be taught is taught
+    promises = [each.promise for each in moments[must:] if each.promise is not None]
+    short = np.array([-each.performance for each in promises])
+    if goals:
+        short = np.array([goals.shortfall(each) for each in promises])
+    room = SAME_GUARANTEE if goals else WORTH
+    stop = must + int(np.flatnonzero(short <= short.min() + room)[0])
+    if not goals:
+        return stop, Ending.LITTLE_TO_GAIN if stop + 1 < len(moments) else Ending.LESSON_ENDED
+    enough = np.flatnonzero(short == 0.0)
+    return (must + int(enough[0]), Ending.REACHED) if len(enough) else (stop, Ending.NOT_REACHED)
 
 
 def _cap(problem: Problem, lesson: Lesson, ending: Ending) -> float | None:
     """The relative performance of what is shown, if no more can be guaranteed because of it."""
-    shown, task = lesson.demonstration, problem.task
+    shown = lesson.demonstration
     if shown.error > 0.0 or ending is Ending.REACHED:
         return None  # an estimate caps nothing
-    own = task.relative(float(task.weights @ shown.expectations))
-    hoped = 1.0 - WORTH if problem.until is None else problem.until
-    return own if own < hoped else None
+    own = problem.goals.own(shown)
+    if problem.goals:
+        reward = (goal for goal in problem.goals.unmet(own) if goal.feature is None)
+        return own.performance if any(reward) else None
+    return own.performance if own.performance < 1.0 - WORTH else None
 
 
 def _gap(lesson: Lesson, stop: int) -> GreedyGap | None:

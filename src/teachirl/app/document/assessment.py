@@ -10,8 +10,7 @@ from ...figures.digits import (
     NOTHING,
     at_least,
     at_most,
-    number,
-    percent,
+    counted,
     percent_at_least,
     risk,
     small,
@@ -21,7 +20,7 @@ from ...guarantees.certificate import Certificate
 from ...guarantees.gap_bounds import Bound
 from ...learners import LinearProgram
 from ...precision import INVISIBLE
-from ..decisions import Assessment, Difference, Guarantee, Outcome, Simulated
+from ..decisions import Assessment, Guarantee, Outcome, Simulated
 from ..problem import Problem
 from .amounts import plain_amounts
 from .charts import differences_figure
@@ -38,11 +37,13 @@ from .elements import (
     Sentence,
     Table,
 )
+from .expert import baseline_words, what_the_expert_does
 from .notes import why_below
+from .stakes import goals_elements, goals_sentence, most_lost, reward_facts, stakes_sentence
 from .tables import differences_table, policy_rows
 
 REWARDS = ("best", "worst", "expert")
-RELATIVE = "teaching risk of what policies can change"
+RELATIVE = "teaching risk in what policies can change"
 EXPLAINED = {
     "Theorem 1": (
         "It multiplies the part of the reward that is hidden from the learner, the teaching risk, "
@@ -64,13 +65,23 @@ EXPLAINED = {
 
 def assessment_headline(problem: Problem, found: Assessment) -> Headline:
     """The numbers and the sentences that matter most."""
+    hidden = Fact("teaching risk", found.risk, risk, "risk")
     return (
         Fact("guaranteed as things stand", found.guaranteed, percent_at_least, "guaranteed"),
-        Fact("teaching risk", found.risk, risk, "risk"),
+        *reward_facts(problem, found.stakes, "as things stand"),
+        *((hidden,) if _risk_tells(found) else ()),
     ), (
         Sentence(_of_everyone(found)),
+        stakes_sentence(problem, found.stakes, "As things stand"),
+        Sentence(goals_sentence(found.stakes.goals)),
         Sentence(found.blind_spot.sentence, "blind_spot"),
     )
+
+
+def _risk_tells(found: Assessment) -> bool:
+    """Whether something is guaranteed by the teaching risk alone."""
+    room = INVISIBLE * (found.best - found.worst)
+    return found.guarantees[0].reward > found.worst + room
 
 
 def _of_everyone(found: Assessment) -> str:
@@ -90,31 +101,44 @@ def _of_everyone(found: Assessment) -> str:
 
 def how_things_stand(problem: Problem, found: Assessment) -> Section:
     """What is proved of the learner before anything is taught, and what learners would do."""
-    mdp, witness = problem.mdp, found.witness
+    mdp, witness, scale = problem.mdp, found.witness, found.best - found.worst
+    base = baseline_words(problem.baseline)
+    hidden = Fact("teaching risk", found.risk, risk, "risk")
+
+    def earns(reward: float) -> str:
+        return at_least(reward, scale)  # as what is guaranteed, so that they can be compared
+
+    zero: tuple[Fact, ...] = ()
+    if problem.baseline.policy is not None:
+        zero = (Fact(f"0 % is {base}, which earns", problem.task.zero, earns),)
     return Section(
         "How things stand",
         (
             Sentence(
-                f"{mdp.n_states} states, {mdp.n_pairs} state-action pairs, {mdp.n_features} "
-                f"features of which the learner sees {problem.worldview.rank}, discount "
-                f"{mdp.discount:g}",
+                f"{counted(mdp.n_states, 'state')}, {counted(mdp.n_pairs, 'state-action pair')}, "
+                f"{counted(mdp.n_features, 'feature')} of which the learner sees "
+                f"{problem.worldview.rank}, discount {mdp.discount:g}",
                 "world",
             ),
             Facts(
                 (
-                    Fact("the best policy earns", found.best, number),
-                    Fact("the expert earns", found.expert, number),
-                    Fact("the worst policy earns", found.worst, number),
+                    Fact("the best policy earns", found.best, earns),
+                    Fact("the expert earns", found.expert, earns),
+                    Fact("the worst policy earns", found.worst, earns),
+                    *zero,
+                    *(() if _risk_tells(found) else (hidden,)),
                     Fact(RELATIVE, found.relative_risk, risk, "relative_risk"),
                 )
             ),
             Data("reward", lambda: {name: getattr(found, name) for name in REWARDS}),
             Explanation(
-                "Performance is relative: the best policy has 100 %, the worst 0 %. The teaching "
+                f"Performance is relative: the best policy has 100 %, {base} 0 %. The teaching "
                 "risk says how much of the reward is hidden from the learner, from 0 (nothing) to "
                 "1 (all of it)."
             ),
             _weights(problem, found),
+            what_the_expert_does(found.account),
+            *goals_elements(found.stakes),
             Data("mismatch", lambda: found.mismatch),
             Data("confidence", lambda: found.confidence),
             _proved(problem, found),
@@ -186,7 +210,10 @@ def _bound_in_words(problem: Problem, proved: Certificate, bound: Bound) -> str:
             f"There is a policy that looks right to the learner and earns no more than "
             f"{at_most(most, scale)}; none that looks right earns less than {least}."
         )
-    hidden, blur = at_most(terms["hidden"], scale), at_most(terms["mismatch"], scale)
+    # No loss exceeds what there is to lose.
+    hidden, blur = (at_most(min(terms[part], scale), scale) for part in ("hidden", "mismatch"))
+    if terms["hidden"] >= scale:
+        hidden += ", all that there is to lose"
     missed = at_most(terms["ε"])
     if bound is proved.width:
         said = (
@@ -213,20 +240,11 @@ def _could_go_wrong(found: Assessment) -> Section:
     elements: tuple[Element, ...] = (table,)
     if found.differences:
         figure = differences_figure(found.differences, ("the expert", "the worst"))
-        elements = (Sentence(_most_lost(found.differences[0])), figure, table)
+        worst = found.differences[0]
+        elements = (Sentence(most_lost(worst) if worst.lost > 0.0 else ""), figure, table)
     elif found.witness is not None:
         elements = (Sentence("It has as much of each feature as the expert's."), table)
     return Section("The worst policy that could be mistaken for the expert's", elements)
-
-
-def _most_lost(worst: Difference) -> str:
-    if worst.lost <= 0.0:
-        return ""
-    return (
-        f"Most is lost through {worst.name}: {number(worst.expert)} of it for the expert, "
-        f"{number(worst.other)} for the policy that looks the same, which costs "
-        f"{number(worst.lost)} of reward."
-    )
 
 
 def _learners(problem: Problem, found: Assessment) -> Section:
@@ -235,14 +253,18 @@ def _learners(problem: Problem, found: Assessment) -> Section:
         "Learners, simulated",
         (
             Column("name", "learner"),
-            Column("performance", "performance", lambda x: NOTHING if x is None else percent(x)),
+            Column(
+                "performance",
+                "performance",
+                lambda x: NOTHING if x is None else percent_at_least(x),
+            ),
             Column("mismatch", "mismatch", lambda x: NOTHING if x is None else small(x)),
             Column("ended", "how it ended", value=lambda each: _ended(each, transitions, rows)),
         ),
         found.learners,
         "learners",
     )
-    below = "" if found.below is None else why_below(found.below)
+    below = "" if found.below is None else why_below(found.below, found.guaranteed)
     return Section("What learners would do", (table, Sentence(below, "below")))
 
 

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...figures.digits import percent, percent_at_least
+from ...arrays import Floats
+from ...figures.digits import percent_at_least
 from ...figures.records import Contrast, Curve, Panel, Points
 from ..decisions import Difference, Frontier, TeachingPlan
 from .elements import Figure
 
 # More bars would be too thin to tell apart.
 MOST_BARS = 12
-# Of performances in percent, so that marks at 0 and 100 are whole.
-PERCENT = (-3, 103)
+# Of what there is to see of performances in percent, so that marks at the edge are whole; and the
+# least that is shown, so that rounding does not look like a slope.
+EDGE, LEAST = 0.06, 2.0
 
 
 def differences_figure(differences: Sequence[Difference], labels: tuple[str, str]) -> Figure:
@@ -45,8 +47,14 @@ def differences_figure(differences: Sequence[Difference], labels: tuple[str, str
     )
 
 
-def plan_figure(plan: TeachingPlan) -> Figure | None:
-    """What is guaranteed and what is simulated as the plan goes on; None if there is no plan."""
+def plan_figure(plan: TeachingPlan, base: str) -> Figure | None:
+    """What is guaranteed and what is simulated as the plan goes on; None if there is no plan.
+
+    Parameters
+    ----------
+    plan : TeachingPlan
+    base : who has a performance of 0 %
+    """
     steps = plan.steps
     if len(steps) < 2:
         return None
@@ -64,20 +72,34 @@ def plan_figure(plan: TeachingPlan) -> Figure | None:
     curve = (Curve("", cost, risk),)
     return Figure(
         "the plan",
-        "A mark is a step of the plan. Performance is relative: the best policy has 100 %, the "
-        "worst 0 %.",
+        "A mark is a step of the plan. Performance is relative: the best policy has 100 %, "
+        f"{base} 0 %. The axis shows where the curves are.",
         (
-            Panel("Performance", "cost so far", "performance, %", tuple(marks), y_range=PERCENT),
+            Panel(
+                "Performance",
+                "cost so far",
+                "performance, %",
+                tuple(marks),
+                y_range=_zoomed(*(mark.y for mark in marks)),
+            ),
             Panel("Teaching risk", "cost so far", "risk", curve, y_range=(0, 1.03)),
         ),
         (
             f"Guaranteed performance against cost: from {percent_at_least(steps[0].guaranteed)} at "
             f"cost {cost[0]:g} to {percent_at_least(steps[-1].guaranteed)} at cost {cost[-1]:g}; "
-            f"simulated, from {percent(steps[0].performance)} to "
-            f"{percent(steps[-1].performance)}. Stop at cost {cost[plan.stop]:g}.",
+            f"simulated, from {percent_at_least(steps[0].performance)} to "
+            f"{percent_at_least(steps[-1].performance)}. Stop at cost {cost[plan.stop]:g}.",
             f"Teaching risk against cost: from {risk[0]:.3f} to {risk[-1]:.3f}.",
         ),
     )
+
+
+def _zoomed(*curves: Floats) -> tuple[float, float]:
+    """Where curves of performances in percent are."""
+    low, high = (pick(np.concatenate(curves)) for pick in (np.nanmin, np.nanmax))
+    low = min(low, high - LEAST)
+    edge = EDGE * (high - low)
+    return float(low - edge), float(high + edge)
 
 
 def frontier_figure(frontier: Frontier) -> Figure:
@@ -94,10 +116,11 @@ def frontier_figure(frontier: Frontier) -> Figure:
     if frontier.enough is not None:
         enough = np.array([frontier.enough.cost]), np.array([100 * frontier.enough.guaranteed])
         marks.append(Points("cheapest that suffices", *enough, big=True))
+    zoom = _zoomed(*(mark.y for mark in marks))
     return Figure(
         "what a budget buys",
         "The curve stays level until the next set of features can be paid for.",
-        (Panel("Guaranteed", "cost", "performance, %", tuple(marks), y_range=PERCENT),),
+        (Panel("Guaranteed", "cost", "performance, %", tuple(marks), y_range=zoom),),
         (
             f"A rising curve of {len(cost)} steps: {percent_at_least(points[0].guaranteed)} are "
             f"guaranteed at cost {cost[0]:g}, {percent_at_least(points[-1].guaranteed)} from cost "

@@ -9,12 +9,32 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...errors import require
 from ...study.provenance import package_versions
-from ..decisions import Acquaintance, Assessment, Check, Frontier, TeachingPlan, acquaint
+from ..decisions import (
+    Acquaintance,
+    Assessment,
+    Check,
+    Frontier,
+    TeachingPlan,
+    acquaint,
+    expert_account,
+)
 from ..problem import Problem
 from .acquaintance import acquaintance_headline, what_is_known
 from .assessment import assessment_headline, how_things_stand
 from .check import check_headline, what_looks_odd, what_there_is
-from .elements import Bullets, Code, Column, Document, Facts, Headline, Section, Sentence, Table
+from .elements import (
+    Bullets,
+    Code,
+    Column,
+    Data,
+    Document,
+    Facts,
+    Headline,
+    Section,
+    Sentence,
+    Table,
+)
+from .expert import warnings
 from .frontier import frontier_headline, what_a_budget_buys
 from .inferred import what_the_expert_is_after
 from .notes import rests_on
@@ -84,9 +104,13 @@ def _title(problem: Problem) -> str:
 def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
     headlines = [KINDS[type(each)].headline(problem, each) for each in found]
     facts, sentences = (tuple(chain.from_iterable(each)) for each in zip(*headlines, strict=True))
-    yield Section("In short", (Facts(facts), Bullets(sentences)))
-    yield what_the_expert_is_after(problem, _first(found, Assessment))
-    yield rests_on(problem, _first(found, Assessment))
+    facts = tuple({fact.label: fact for fact in facts}.values())  # those that two have are one
+    known = _first(found, Assessment)
+    doubts = warnings(expert_account(problem) if known is None else known.account)
+    doubted = Data("doubts", lambda: [each.text for each in doubts])
+    yield Section("In short", (Facts(facts), Bullets((*doubts, *sentences)), doubted))
+    yield what_the_expert_is_after(problem, known)
+    yield rests_on(problem, known)
     if problem.unknown is not None and _first(found, Acquaintance) is None:
         yield what_is_known(problem, acquaint(problem))
     for each in found:

@@ -2,53 +2,77 @@
 
 from __future__ import annotations
 
-from ...figures.digits import NOTHING, asked, money, percent_at_least, percent_at_most, risk
+from ...figures.digits import (
+    NOTHING,
+    asked,
+    at_least,
+    money,
+    percent_at_least,
+    percent_at_most,
+    risk,
+)
 from ..decisions import Cut, Frontier, Point
 from ..problem import Problem
 from .charts import frontier_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
+from .stakes import (
+    all_asked_for,
+    goals_elements,
+    missed,
+    reward_facts,
+    reward_range,
+    stakes_sentence,
+)
 
 
 def frontier_headline(problem: Problem, found: Frontier) -> Headline:
     """The numbers and the sentences that matter most."""
-    most, enough = found.points[-1], found.enough
+    most, enough, goals = found.points[-1], found.enough, found.stakes.goals
     short = Sentence(_cut_short(found), "cut_short")
-    if found.wanted is None:
+    loss = stakes_sentence(problem, found.stakes, "With it")
+    facts = reward_facts(problem, found.stakes, "by it")
+    if not goals:
         bought = "most that can be bought" if found.exact else "most that was found"
         return (
             Fact(bought, most.guaranteed, percent_at_least),
             Fact("for a cost of", most.cost, money),
-        ), (short,)
-    wanted = asked(found.wanted)
+            *facts,
+        ), (loss, short)
+    wanted = all_asked_for(goals)
     cost = None if enough is None else enough.cost
     # A cheaper set may be there that was not looked at.
     cheapest = enough is not None and found.enough_at_least == enough.cost
-    said = f"No set of features that was tried guarantees {wanted}."
-    if enough is None and found.exact:
-        said = f"No set of features guarantees {wanted}."
-    elif enough is not None and cheapest and not found.left_out:
+    if enough is None:
+        tried = "" if found.enough_at_least is None and not found.left_out else " that was tried"
+        said = f"No set of features{tried} guarantees {wanted}. {missed(goals)}, by the best."
+    else:
+        known = "" if cheapest and not found.left_out else " found"
         said = (
-            f"The cheapest set that guarantees {wanted} costs {money(enough.cost)}: {_set(enough)}."
-        )
-    elif enough is not None:
-        said = (
-            f"The cheapest set found that guarantees {wanted} costs {money(enough.cost)}: "
+            f"The cheapest set{known} that guarantees {wanted} costs {money(enough.cost)}: "
             f"{_set(enough)}."
         )
     label, at_most = f"cheapest for {wanted}", "" if cheapest else "at most "
     show = Fact(label, cost, lambda x: NOTHING if x is None else f"{at_most}{money(x)}")
-    return (show,), (Sentence(said), short)
+    if enough is None:
+        facts = (Fact("most that was found", most.guaranteed, percent_at_least), *facts)
+    else:
+        facts = (Fact("guaranteed by it", enough.guaranteed, percent_at_least), *facts)
+    return (show, *facts), (Sentence(said), loss, short)
 
 
 def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
     """What can be guaranteed for how much."""
+    scale = reward_range(problem)
+    # A risk that is the same for all tells nothing of them.
+    tells = len({risk(point.risk) for point in found.points}) > 1
     table = Table(
         "Sets of features worth their cost",
         (
             Column("cost", "cost", money),
             Column("guaranteed", "guaranteed", percent_at_least),
             Column("at_most", None if found.exact else "at most", percent_at_most),
-            Column("risk", "risk", risk),
+            Column("reward", "reward", lambda x: at_least(x, scale)),
+            Column("risk", "risk" if tells else None, risk),
             Column("features", None),
             Column("", "teach", value=_set),
         ),
@@ -61,6 +85,7 @@ def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
             frontier_figure(found),
             table,
             Sentence(_method(found), "method"),
+            *goals_elements(found.stakes),
             Data("exact", lambda: found.exact),
             Data("sets", lambda: found.sets),
             Data("enough_at_least", lambda: found.enough_at_least),
@@ -97,10 +122,6 @@ def _cut_short(found: Frontier) -> str:
     if found.cut is Cut.OUT_OF_TIME:
         return f"Cut short after {found.seconds:g} seconds: --seconds gives it more time."
     return "Cut short by Ctrl-C: what was proved by then is shown." if found.cut else ""
-
-
-def _priced(point: Point) -> str:
-    return f"{money(point.cost)}: {_set(point)}"
 
 
 def _set(point: Point) -> str:

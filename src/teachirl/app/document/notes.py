@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...demonstrations.trajectories import Skipped
-from ...figures.digits import at_most, percent_at_least
+from ...figures.digits import at_most, percent_at_least, percents_apart
 from ...guarantees.bounds import WorstCaseStatus
 from ..decisions import Assessment, Shortfall
 from ..problem import Problem
@@ -98,12 +98,13 @@ def _of_the_worst_case(assessment: Assessment) -> Iterator[str]:
         yield f"The exact worst case: {proved.worst.status}."
 
 
-def why_below(found: Shortfall) -> str:
+def why_below(found: Shortfall, guaranteed: float) -> str:
     """Why a learner that is simulated does less than is guaranteed: it stops before it matches."""
+    reached, promised = percents_apart(found.performance, guaranteed)
     return (
-        f"{found.name} does less than is guaranteed, {percent_at_least(found.performance)}, as it "
-        f"misses what is shown by {at_most(found.mismatch)} in its features: of learners who miss "
-        f"it by that much, {percent_at_least(found.guaranteed)} are guaranteed."
+        f"{found.name} reaches {reached}, less than the {promised} that are guaranteed to learners "
+        f"who match, as it misses what is shown by {at_most(found.mismatch)} in its features: of "
+        f"learners who miss it by that much, {percent_at_least(found.guaranteed)} are guaranteed."
     )
 
 

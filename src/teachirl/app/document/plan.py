@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from ...figures.digits import asked, at_least, money, percent, percent_at_least, risk
-from ..decisions import Alternative, Ending, Step, TeachingPlan
+from collections.abc import Iterator
+
+from ...figures.digits import at_least, counted, money, percent_at_least, risk
+from ...teaching.goal import Goal, GoalKind
+from ..decisions import Alternative, Difference, Ending, Offer, Step, TeachingPlan
 from ..decisions.teaching_plan import same_price
 from ..problem import Problem, Show
 from .charts import plan_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
+from .expert import baseline_words
 from .notes import why_below
+from .stakes import (
+    all_asked_for,
+    amount_of,
+    given_up,
+    goals_elements,
+    goals_sentence,
+    reward_facts,
+    reward_range,
+    stakes_sentence,
+)
 from .tables import differences_table, policy_rows
 
 # Risks that differ by less are the same.
@@ -21,47 +35,50 @@ def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
     names = ", ".join(step.name for step in plan.taught)
     return (
         Fact("guaranteed by the plan", last.guaranteed, percent_at_least, "guaranteed"),
+        *reward_facts(problem, plan.stakes, "by the plan"),
         Fact("cost of the plan", last.cost, money, "cost"),
     ), (
         Sentence(f"Teach, in this order: {names}." if names else "Teach nothing."),
         Sentence(why_to_stop(plan), "reason"),
+        stakes_sentence(problem, plan.stakes, "After that"),
         Sentence(what_to_demonstrate(problem, plan), "demonstrate"),
     )
 
 
 def why_to_stop(plan: TeachingPlan) -> str:
     """Why to follow the plan as far as it says."""
-    most, wanted = percent_at_least(plan.steps[plan.stop].guaranteed), plan.wanted
+    most, goals = percent_at_least(plan.steps[plan.stop].guaranteed), plan.stakes.goals
     if plan.ending is Ending.LITTLE_TO_GAIN:
         reason = f"{most} are guaranteed, and the steps after it add less than 0.1 %."
-    elif wanted is None:
+    elif not goals:
         reason = f"{most} are guaranteed: {plan.lesson.status}."
     elif plan.ending is Ending.REACHED:
-        reason = f"{asked(wanted)} were asked for, and are guaranteed."
+        reason = f"{all_asked_for(goals)} were asked for, and are guaranteed."
     else:
-        reason = f"{asked(wanted)} are not reached, {most} are the most: {plan.lesson.status}."
+        reason = f"{goals_sentence(goals)} Why not: {plan.lesson.status}."
     if plan.cap is not None:
         reason += (
-            f" What is shown has a relative performance of {percent(plan.cap)} itself: no more can "
-            "be guaranteed unless something else is shown."
+            f" What is shown has a relative performance of {percent_at_least(plan.cap)} itself: no "
+            "more can be guaranteed unless something else is shown."
         )
-    return f"Stop after {_counted(plan.stop, 'step')}. {reason}"
+    return f"Stop after {counted(plan.stop, 'step')}. {reason[:1].upper()}{reason[1:]}"
 
 
 def what_to_demonstrate(problem: Problem, plan: TeachingPlan) -> str:
     """What to demonstrate, and whether something else would guarantee more."""
-    show = plan.show
-    own, now = percent(show.performance), percent_at_least(show.now)
+    show, scale = plan.show, reward_range(problem)
+    own = f"{percent_at_least(show.performance)} ({at_least(show.reward, scale)} of reward)"
+    now = f"{percent_at_least(show.now)} ({at_least(show.reward_now, scale)})"
     if show.since is not None:
         return (
-            f"From step {show.since} on, demonstrate another policy: it has a relative performance "
-            f"of {own} itself, and guarantees more."
+            f"From step {show.since} on, demonstrate another policy: it reaches {own} itself, and "
+            f"guarantees more.{_given_up(show.differences)}"
         )
     if show.optimal is not None:
         return (
-            f"Demonstrate a policy that was chosen for this learner, with a relative performance "
-            f"of {own} itself. Before anything is taught it guarantees {now}; an optimal policy, "
-            f"{percent_at_least(show.optimal)}."
+            f"Demonstrate a policy that was chosen for this learner, which reaches {own} itself."
+            f"{_given_up(show.differences)} Before anything is taught it guarantees {now}; an "
+            f"optimal policy, {percent_at_least(show.optimal)}."
         )
     what = {
         Show.OPTIMAL: "Demonstrate an optimal policy.",
@@ -73,27 +90,46 @@ def what_to_demonstrate(problem: Problem, plan: TeachingPlan) -> str:
         return what
     if not show.sought:
         return f'{what} In a world of this size no other was sought; show = "choose" does it.'
-    if show.better is None:
+    if show.offer is None:
         return f"{what} No other was found that would guarantee more than it does now."
-    return (
-        f"{what} A policy chosen for what the learner sees now would guarantee "
-        f"{percent_at_least(show.better)} instead of {now} before anything is taught: "
-        'show = "choose" in [demonstration] takes it.'
+    return f"{what} {_offered(show.offer, now, plan, scale)}"
+
+
+def _offered(offer: Offer, now: str, plan: TeachingPlan, scale: float) -> str:
+    """What another demonstration brings, and what it costs."""
+    then = f"{percent_at_least(offer.guaranteed)} ({at_least(offer.reward, scale)} of reward)"
+    said = (
+        f"A policy chosen for what the learner sees now would guarantee {then} instead of {now} "
+        f"before anything is taught, and earns {at_least(offer.own_reward, scale)} itself: no more "
+        f"than that could then be guaranteed.{_given_up(offer.differences)}"
     )
+    if not offer.worse:
+        return f'{said} show = "choose" in [demonstration] takes it.'
+    promised = at_least(plan.stakes.reward, scale)
+    return f"{said} This plan guarantees {promised}: choose that only if nothing is to be taught."
+
+
+def _given_up(differences: tuple[Difference, ...]) -> str:
+    costs = given_up(differences)
+    return f" What it does otherwise than the expert: {costs}." if costs else ""
 
 
 def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
     """The steps of the plan, and how good they are."""
-    below = "" if plan.below is None else f"At step {plan.below[0]}, {why_below(plan.below[1])}"
-    gap, figure = plan.gap, plan_figure(plan)
+    below = ""
+    if plan.below is not None:
+        step, short = plan.below
+        below = f"At step {step}, {why_below(short, plan.steps[step].guaranteed)}"
+    gap, figure = plan.gap, plan_figure(plan, baseline_words(problem.baseline))
     return Section(
         "What to teach",
         (
             Sentence(f"{plan.teacher} plans, {plan.learner} is simulated."),
-            _steps_table(plan),
+            _steps_table(problem, plan),
             Sentence(below, "below"),
             *(() if figure is None else (figure,)),
             Sentence(_nearness(problem, plan), "nearness"),
+            *goals_elements(plan.stakes),
             Data("teacher", lambda: plan.teacher),
             Data("learner", lambda: plan.learner),
             Data("stop", lambda: plan.stop),
@@ -104,7 +140,10 @@ def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
     )
 
 
-def _steps_table(plan: TeachingPlan) -> Table:
+def _steps_table(problem: Problem, plan: TeachingPlan) -> Table:
+    scale = reward_range(problem)
+    # A risk that does not change tells nothing of the plan.
+    tells = len({risk(step.risk) for step in plan.steps}) > 1 or len(plan.steps) == 1
     numbers = {id(step): number for number, step in enumerate(plan.steps)}
 
     def number(step: Step) -> str:
@@ -127,9 +166,12 @@ def _steps_table(plan: TeachingPlan) -> Table:
             Column("name", None),
             Column("price", None),
             Column("cost", "cost", money),
-            Column("risk", "risk", risk),
+            Column("risk", "risk" if tells else None, risk),
             Column("guaranteed", "guaranteed", percent_at_least),
-            Column("performance", "simulated", percent),
+            Column("reward", "reward", lambda x: at_least(x, scale)),
+            *_limit_columns(plan),
+            Column("amounts", None),
+            Column("performance", "simulated", percent_at_least),
             Column("mismatch", None),
             Column("new_demonstration", None),
             Column("alternative", "second best", second),
@@ -138,6 +180,18 @@ def _steps_table(plan: TeachingPlan) -> Table:
         plan.steps,
         "steps",
     )
+
+
+def _limit_columns(plan: TeachingPlan) -> Iterator[Column]:
+    """How much of each feature with a limit there may be after a step."""
+    for each in plan.stakes.goals:
+        if each.goal.kind is GoalKind.LIMIT:
+            yield _limit_column(each.goal)
+
+
+def _limit_column(goal: Goal) -> Column:
+    heading = f"{goal.name} at {'most' if goal.most else 'least'}"
+    return Column("", heading, value=lambda step: amount_of(goal, step.amounts[goal.number]))
 
 
 def _instead(other: Alternative | None) -> str:
@@ -151,7 +205,7 @@ def _nearness(problem: Problem, plan: TeachingPlan) -> str:
         return "Nothing is taught, so that there is nothing to compare."
     others = f"for {money(plan.steps[plan.stop].cost)} or less"
     if same_price(problem.task):
-        others = f"of {_counted(plan.stop, 'feature')}"
+        others = f"of {counted(plan.stop, 'feature')}"
     below = at_least(gap.lower, scale=1.0) if gap.risk - gap.lower > SAME_RISK else "that"
     return (
         f"In teaching risk the plan ends at {risk(gap.risk)}, and no set {others} below {below}; "
@@ -168,10 +222,6 @@ def what_is_different(problem: Problem, plan: TeachingPlan) -> Section:
     )
     policy = Data("policy", lambda: policy_rows(plan.policy))
     return Section("What the policy to demonstrate does differently", (table, policy))
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 __all__ = ["plan_headline", "what_is_different", "what_to_teach"]

@@ -8,7 +8,8 @@ import numpy as np
 
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
-from ...teaching.goals import Goals, Limit
+from ...teaching.goal import Limit
+from ...teaching.goals import Goals
 from .episodes import read_policy
 from .features import Features
 from .files import Folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable
 
 from ...figures.cards import NUMERIC
@@ -14,15 +15,24 @@ from ..document.elements import Fact, Figure, Sentence, Table
 MOST_ROWS = 100
 
 
+def _prose(sentence: str) -> str:
+    """A sentence; what is in backticks is set as code, as nobody reads backticks on a page.
+
+    >>> _prose("`--seconds` < 3")
+    '<code>--seconds</code> &lt; 3'
+    """
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", str(text(sentence)))
+
+
 def paragraph(sentence: str, kind: str = "") -> str:
     """A paragraph, of a class of its own if it has a kind; nothing if it is empty."""
     opening = f'<p class="{kind}">' if kind else "<p>"
-    return f"{opening}{text(sentence)}</p>" if sentence else ""
+    return f"{opening}{_prose(sentence)}</p>" if sentence else ""
 
 
 def bullets(sentences: Iterable[Sentence]) -> str:
     """A list of sentences; nothing if there are none."""
-    items = "".join(f"<li>{text(each.text)}</li>" for each in sentences if each.text)
+    items = "".join(f"<li>{_prose(each.text)}</li>" for each in sentences if each.text)
     return f"<ul>{items}</ul>" if items else ""
 
 

@@ -1,0 +1,196 @@
+"""What the expert does, and whether that is what the reward was meant to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...arrays import Floats
+from ...mdp.model import MDP
+from ...mdp.occupancy import feature_expectations
+from ...mdp.planning import optimal_policies
+from ...mdp.policy import Policy
+from ...precision import INVISIBLE, ranks
+from ..problem import Baseline, Problem
+from ..problem.goals import doing_nothing
+
+# Who has less than this share of what there can be of a feature never collects it; who has all but
+# this share never avoids it.
+NEVER = 1e-3
+# Who earns less than this share of the turnover more than by doing nothing does hardly better: of
+# all that is earned and paid, by the one and by the other.
+HARDLY = 0.02
+# What could earn less than this share of the turnover is small change: not to collect it is no sign
+# of a mistake.
+SMALL_CHANGE = 0.25
+# Transitions times features up to which the least and the most of each feature are planned for.
+PLANNED = 20_000_000
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What the expert has of a feature that counts.
+
+    Attributes
+    ----------
+    name, weight : of the feature
+    amount : how much of it the expert has, discounted
+    earned : what that earns; negative if it costs
+    least, most : what policies can have of it; NaN if the world is too large to know
+    """
+
+    name: str
+    weight: float
+    amount: float
+    earned: float
+    least: float
+    most: float
+
+    @property
+    def _share(self) -> float:
+        """Where the amount is between the least and the most; NaN if all have the same."""
+        width = self.most - self.least
+        size = max(abs(self.most), abs(self.least))
+        return (self.amount - self.least) / width if width > INVISIBLE * size else np.nan
+
+    @property
+    def never_collected(self) -> bool:
+        """Whether it would earn, and the expert does not collect it."""
+        if np.isnan(self.most):
+            return self.weight > 0.0 and self.amount == 0.0
+        return self.weight > 0.0 and self._share <= NEVER
+
+    @property
+    def could_earn(self) -> float:
+        """What it could earn at most; NaN if the world is too large to know."""
+        return self.weight * self.most
+
+    @property
+    def never_avoided(self) -> bool:
+        """Whether it costs, could be avoided, and the expert has as much of it as there can be."""
+        return self.weight < 0.0 and self._share >= 1.0 - NEVER
+
+
+@dataclass(frozen=True, eq=False)
+class ExpertAccount:
+    """What the expert does.
+
+    Attributes
+    ----------
+    reward : what the expert earns; an estimate if it was recorded
+    collected : Collected, of each feature that counts, what earns or costs most first
+    idle : Baseline, doing nothing, if there is an action for that; else acting at random
+    idle_reward : what that earns
+    turnover : all that is earned and paid, by the expert or by doing nothing
+    hardly_better : whether the expert does hardly better
+    estimated : whether it is known from recorded episodes alone
+    """
+
+    reward: float
+    collected: tuple[Collected, ...]
+    idle: Baseline
+    idle_reward: float
+    turnover: float
+    hardly_better: bool
+    estimated: bool
+
+    @property
+    def never_collected(self) -> tuple[Collected, ...]:
+        """The features that would earn, and are never collected."""
+        return tuple(each for each in self.collected if each.never_collected)
+
+    @property
+    def passed_over(self) -> tuple[Collected, ...]:
+        """Those of them that are no small change."""
+        least = SMALL_CHANGE * self.turnover
+        return tuple(each for each in self.never_collected if not each.could_earn < least)
+
+    @property
+    def never_avoided(self) -> tuple[Collected, ...]:
+        """The features that cost, and are never avoided."""
+        return tuple(each for each in self.collected if each.never_avoided)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether there is anything to warn of."""
+        return self.hardly_better or bool(self.passed_over or self.never_avoided)
+
+
+def expert_account(problem: Problem) -> ExpertAccount:
+    """What the expert does, feature by feature, and against doing nothing.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    ExpertAccount
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from teachirl.app.decisions import expert_account
+    >>> from teachirl.app.problem import read_problem
+    >>> text = '''
+    ... [world]
+    ... name = "chain"
+    ... [reward.weights]
+    ... "cell 1" = 1.0
+    ... "cell 5" = 2.0
+    ... [learner]
+    ... sees = []
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "two_ends.toml"
+    ...     _ = path.write_text(text)
+    ...     found = expert_account(read_problem(path))
+    >>> [(each.name, round(each.earned, 2)) for each in found.collected]
+    [('cell 5', 8.62), ('cell 1', 0.2)]
+    """
+    mdp, weights, shown = problem.mdp, problem.weights, problem.expert
+    mu = shown.expectations
+    counted = np.flatnonzero(weights)
+    earned = weights * mu
+    order = ranks(np.abs(earned[counted]), INVISIBLE * float(np.abs(earned).max()))
+    counted = counted[np.argsort(order, kind="stable")]
+    least, most = _ranges(mdp, counted)
+    idle = doing_nothing(mdp) or Baseline("uniform", policy=Policy.uniform(mdp))
+    assert idle.policy is not None
+    waiting = weights * feature_expectations(mdp, idle.policy)
+    turnover = float(np.maximum(np.abs(earned), np.abs(waiting)).sum())
+    gain = float(earned.sum() - waiting.sum())
+    return ExpertAccount(
+        float(earned.sum()),
+        tuple(
+            Collected(
+                mdp.feature_name(int(i)),
+                float(weights[i]),
+                float(mu[i]),
+                float(earned[i]),
+                float(least[place]),
+                float(most[place]),
+            )
+            for place, i in enumerate(counted)
+        ),
+        idle,
+        float(waiting.sum()),
+        turnover,
+        mdp.n_pairs > mdp.n_states and gain <= HARDLY * turnover,
+        shown.error > 0.0,
+    )
+
+
+def _ranges(mdp: MDP, features: np.ndarray) -> tuple[Floats, Floats]:
+    """The least and the most that policies have of these features; NaN in a large world."""
+    if len(features) * mdp.dynamics.transitions.nnz > PLANNED:
+        unknown = np.full(len(features), np.nan)
+        return unknown, unknown
+    axes = np.eye(mdp.n_features)[features]
+    plans = optimal_policies(mdp, np.vstack([axes, -axes]))
+    found = np.array([plan.value for plan in plans])
+    return -found[len(axes) :], found[: len(axes)]
+
+
+__all__ = ["Collected", "ExpertAccount", "expert_account"]

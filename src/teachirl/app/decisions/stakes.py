@@ -1,0 +1,116 @@
+"""What a guarantee means: in reward, in the feature that costs most, and for what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...demonstrations.demonstration import Demonstration
+from ...guarantees.bounds import WorstCaseBounds, WorstCaseStatus
+from ...mdp.occupancy import feature_expectations
+from ...mdp.policy import Policy
+from ...precision import up
+from ...teaching.goal import Goal, Promise
+from ..problem import Problem
+from .comparison import Difference, differences
+
+
+@dataclass(frozen=True)
+class GoalResult:
+    """What is guaranteed of a goal.
+
+    Attributes
+    ----------
+    goal : Goal
+    amount : what is guaranteed of it
+    own : the same of what is shown itself, which no learner can be sure to exceed
+    missing : how much is missing; 0 if it is met
+    """
+
+    goal: Goal
+    amount: float
+    own: float
+    missing: float
+
+    @property
+    def met(self) -> bool:
+        """Whether it is met."""
+        return self.missing == 0.0
+
+
+@dataclass(frozen=True)
+class Stakes:
+    """What a guarantee means.
+
+    Attributes
+    ----------
+    performance : the relative performance that is guaranteed
+    reward : what every learner who matches earns at least
+    expert : what the expert earns; an estimate if it was recorded
+    loss : the expert earns at most this much more
+    most_lost : Difference, the feature through which the worst policy that looks right loses most;
+        None if none loses, or no such policy was found
+    goals : GoalResult of each goal
+    """
+
+    performance: float
+    reward: float
+    expert: float
+    loss: float
+    most_lost: Difference | None
+    goals: tuple[GoalResult, ...]
+
+    @property
+    def met(self) -> bool:
+        """Whether all goals are met; True if there are none."""
+        return all(each.met for each in self.goals)
+
+
+def stakes(
+    problem: Problem, shown: Demonstration, promise: Promise, witness: Policy | None
+) -> Stakes:
+    """What a promise means.
+
+    Parameters
+    ----------
+    problem : Problem
+    shown : Demonstration, what the learners are shown
+    promise : Promise
+    witness : Policy, the worst that looks right; None if it is not known
+
+    Returns
+    -------
+    Stakes
+    """
+    goals, weights, expert = problem.goals, problem.weights, problem.expert
+    most: Difference | None = None
+    if witness is not None:
+        there = feature_expectations(problem.mdp, witness)
+        apart = differences(problem.mdp, weights, expert.expectations, there)
+        most = _first_lost(apart)
+    own = goals.own(shown)
+    return Stakes(
+        promise.performance,
+        promise.reward,
+        float(weights @ expert.expectations),
+        max(up(goals.expert_reward - promise.reward), 0.0),
+        most,
+        tuple(
+            GoalResult(
+                goal, promise.amounts[goal.number], own.amounts[goal.number], goal.missing(promise)
+            )
+            for goal in goals
+        ),
+    )
+
+
+def matching_witness(found: WorstCaseBounds) -> Policy | None:
+    """The worst policy that looks right; None if there is none."""
+    return None if found.status is WorstCaseStatus.INFEASIBLE else found.witness
+
+
+def _first_lost(apart: Sequence[Difference]) -> Difference | None:
+    return apart[0] if apart and apart[0].lost > 0.0 else None
+
+
+__all__ = ["GoalResult", "Stakes", "matching_witness", "stakes"]

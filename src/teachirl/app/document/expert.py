@@ -1,0 +1,105 @@
+"""What the expert does, and what is odd about it, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from ...figures.digits import NOTHING, number
+from ..decisions import Collected, ExpertAccount
+from ..problem import Baseline
+from .elements import Column, Section, Sentence, Table
+
+# Of more features the first are named, and the others counted.
+NAMED = 5
+
+
+def baseline_words(baseline: Baseline) -> str:
+    """Who has a performance of 0 %."""
+    return {
+        "worst": "the worst policy",
+        "uniform": "acting at random",
+        "nothing": f"doing nothing ({baseline.name})",
+        "action": f"always {baseline.name}",
+        "policy": f"the policy of {baseline.name}",
+    }[baseline.kind]
+
+
+def what_the_expert_does(account: ExpertAccount) -> Section:
+    """How much the expert has of every feature that counts, and what that earns."""
+    table = Table(
+        "What the expert does",
+        (
+            Column("name", "feature"),
+            Column("weight", "weight", number),
+            Column("", "amount", value=lambda each: number(each.amount, _scale(each))),
+            Column("amount", None),
+            Column("earned", "earns", number),
+            Column("", "policies have", value=_range),
+            Column("least", None),
+            Column("most", None),
+        ),
+        account.collected,
+        "expert",
+        brief=12,
+    )
+    idle = f"{_capital(baseline_words(account.idle))} earns {number(account.idle_reward)}."
+    small = [each for each in account.never_collected if each not in account.passed_over]
+    left = f"The expert never collects {_earning(small)}." if small else ""
+    return Section("What the expert does", (table, Sentence(idle), Sentence(left)))
+
+
+def warnings(account: ExpertAccount) -> tuple[Sentence, ...]:
+    """What is odd about the expert; nothing if all seems well."""
+    return tuple(map(Sentence, _warnings(account)))
+
+
+def _warnings(account: ExpertAccount) -> Iterator[str]:
+    seen = "in what was recorded " if account.estimated else ""
+    if account.passed_over:
+        yield (
+            f"Look at the expert first: {seen}it never collects {_earning(account.passed_over)}. "
+            "Is the reward what you mean?"
+        )
+    if account.never_avoided:
+        yield (
+            f"Look at the expert first: {seen}it has as much of {_names(account.never_avoided)} as "
+            "there can be, though that costs and could be avoided. Is the reward what you mean?"
+        )
+    if account.hardly_better:
+        yield (
+            f"Look at the expert first: it earns {number(account.reward)}, hardly better than "
+            f"{baseline_words(account.idle)} ({number(account.idle_reward)}). What is guaranteed "
+            "of those who imitate it is worth little."
+        )
+
+
+def _earning(features: Sequence[Collected]) -> str:
+    """Features, and what they could earn."""
+    most = max(each.could_earn for each in features)
+    if math.isnan(most):
+        return f"{_names(features)}, which would earn"
+    return f"{_names(features)}, which could earn up to {number(most)}"
+
+
+def _names(features: Sequence[Collected]) -> str:
+    names = ", ".join(each.name for each in features[:NAMED])
+    more = len(features) - NAMED
+    return f"{names} and {more} more" if more > 0 else names
+
+
+def _range(each: Collected) -> str:
+    if math.isnan(each.most):
+        return NOTHING
+    return f"{number(each.least, _scale(each))} … {number(each.most, _scale(each))}"
+
+
+def _scale(each: Collected) -> float:
+    return 0.0 if math.isnan(each.most) else max(abs(each.least), abs(each.most))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+__all__ = ["baseline_words", "warnings", "what_the_expert_does"]

@@ -1,0 +1,179 @@
+"""What a guarantee means, in words: the reward, the feature that costs most, what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...figures.digits import alike, asked, at_least, at_most, number, percent_at_least
+from ...precision import SEARCH_TIE
+from ...teaching.goal import Goal, GoalKind
+from ..decisions import Difference, GoalResult, Stakes
+from ..problem import Problem
+from .elements import Column, Data, Element, Fact, Section, Sentence, Table
+
+
+def reward_facts(problem: Problem, stakes: Stakes, when: str) -> tuple[Fact, ...]:
+    """What a percentage means: the reward that is guaranteed (`when`), and the expert's."""
+    scale = reward_range(problem)
+    known = "" if problem.expert.error == 0.0 else ", by what was recorded"
+    return (
+        Fact(
+            f"reward guaranteed {when}",
+            stakes.reward,
+            lambda x: at_least(x, scale),
+            "guaranteed_reward",
+        ),
+        Fact(
+            f"the expert earns{known}",
+            stakes.expert,
+            lambda x: at_least(x, scale),
+            "expert_reward",
+        ),
+    )
+
+
+def reward_range(problem: Problem) -> float:
+    """How far apart the best and the worst policy are, which is what digits are for."""
+    return problem.task.best.value - problem.task.worst.value
+
+
+def in_reward(problem: Problem, stakes: Stakes, when: str) -> str:
+    """How much less than the expert a learner may earn, and through which feature."""
+    scale, lost = reward_range(problem), stakes.most_lost
+    if stakes.loss <= SEARCH_TIE * scale:
+        return f"{when}, every learner who matches earns what the expert does, up to rounding."
+    lost_at_most = at_most(stakes.loss, scale)
+    said = f"{when}, a learner who matches may earn up to {lost_at_most} less than the expert."
+    return said if lost is None else f"{said} {most_lost(lost)}"
+
+
+def most_lost(lost: Difference) -> str:
+    """The feature whose change costs most, with both amounts."""
+    expert, other = alike(lost.expert, lost.other)
+    return (
+        f"Most can be lost through {lost.name}: {expert} of it for the expert, {other} for the "
+        f"worst policy that looks the same, which costs {number(lost.lost)}."
+    )
+
+
+def asked_for(goal: Goal) -> str:
+    """What a goal asks for."""
+    wanted = f"{goal.wanted:.10g}".replace("-", "−")
+    return {
+        GoalKind.GUARANTEE: asked(goal.wanted),
+        GoalKind.MAX_LOSS: f"a loss of at most {number(goal.wanted)}",
+        GoalKind.AT_LEAST: f"a reward of at least {wanted}",
+        GoalKind.LIMIT: f"{goal.name} at {'most' if goal.most else 'least'} {wanted}",
+    }[goal.kind]
+
+
+def all_asked_for(results: Sequence[GoalResult]) -> str:
+    """What all goals ask for."""
+    *first, last = (asked_for(each.goal) for each in results)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def amount_of(goal: Goal, amount: float) -> str:
+    """An amount that is guaranteed of a goal, rounded towards the safe side."""
+    if goal.kind is GoalKind.GUARANTEE:
+        return percent_at_least(amount)
+    return at_most(amount, goal.scale) if goal.most else at_least(amount, goal.scale)
+
+
+def guaranteed_of(result: GoalResult) -> str:
+    """What is guaranteed of a goal that is not met; and what is shown, if that does not keep it."""
+    goal, amount = result.goal, amount_of(result.goal, result.amount)
+    said = {
+        GoalKind.GUARANTEE: f"{amount} are guaranteed",
+        GoalKind.MAX_LOSS: f"up to {amount} can be lost",
+        GoalKind.AT_LEAST: f"{amount} is guaranteed",
+        GoalKind.LIMIT: f"up to {amount} is possible" if goal.most else f"{amount} is guaranteed",
+    }[goal.kind]
+    broken = result.own > goal.wanted if goal.most else result.own < goal.wanted
+    if broken and goal.kind is GoalKind.LIMIT:
+        said += f"; what is shown has {number(result.own)} itself"
+    return said
+
+
+def goals_sentence(results: Iterable[GoalResult]) -> str:
+    """Which goals are met, and which not; empty if there are none."""
+    met = [asked_for(each.goal) for each in results if each.met]
+    said = [f"Guaranteed as asked for: {'; '.join(met)}."] if met else []
+    said += [f"{missed(results)}."] if missed(results) else []
+    return " ".join(said)
+
+
+def missed(results: Iterable[GoalResult]) -> str:
+    """Which goals are not met; empty if all are."""
+    texts = [f"{asked_for(each.goal)} ({guaranteed_of(each)})" for each in results if not each.met]
+    return f"Asked for, but not guaranteed: {'; '.join(texts)}" if texts else ""
+
+
+def goals_elements(stakes: Stakes) -> tuple[Element, ...]:
+    """What a program wants to know of the stakes; and a table of the goals, if there are any."""
+    data = (
+        Data("loss", lambda: stakes.loss),
+        Data("most_lost", lambda: stakes.most_lost),
+    )
+    # Of a relative performance alone all is said elsewhere.
+    alone = [each.goal.kind for each in stakes.goals] == [GoalKind.GUARANTEE]
+    shown = (
+        Column("", "asked for", value=lambda each: asked_for(each.goal)),
+        Column("", "guaranteed", value=lambda each: amount_of(each.goal, each.amount)),
+        Column("", "what is shown has", value=_own),
+        Column("", "is it met?", value=lambda each: "yes" if each.met else "no"),
+    )
+    table = Table(
+        "What was asked for",
+        (
+            *(() if alone else shown),
+            Column("kind", None, value=lambda each: each.goal.kind.value),
+            Column("feature", None, value=lambda each: each.goal.name or None),
+            Column("wanted", None, value=lambda each: each.goal.wanted),
+            Column("at_most", None, value=lambda each: each.goal.most),
+            Column("guaranteed", None, value=lambda each: each.amount),
+            Column("own", None, value=lambda each: each.own),
+            Column("missing", None, value=lambda each: each.missing),
+            Column("met", None, value=lambda each: each.met),
+        ),
+        stakes.goals,
+        "goals",
+    )
+    return (*data, Section("What was asked for", (table,)))
+
+
+def _own(each: GoalResult) -> str:
+    if each.goal.kind is GoalKind.GUARANTEE:
+        return percent_at_least(each.own)
+    return alike(each.own, each.amount)[0]
+
+
+def given_up(differences: Iterable[Difference]) -> str:
+    """What a demonstration costs, in the features that count: those that cost most."""
+    costly = [each for each in differences if each.lost > 0.0][:3]
+    return "; ".join(
+        f"{each.name}: {' instead of '.join(alike(each.other, each.expert))} "
+        f"(costs {number(each.lost)})"
+        for each in costly
+    )
+
+
+def stakes_sentence(problem: Problem, stakes: Stakes, when: str) -> Sentence:
+    """`in_reward` as an element."""
+    return Sentence(in_reward(problem, stakes, when), "in_reward")
+
+
+__all__ = [
+    "all_asked_for",
+    "amount_of",
+    "asked_for",
+    "given_up",
+    "goals_elements",
+    "goals_sentence",
+    "guaranteed_of",
+    "missed",
+    "most_lost",
+    "reward_facts",
+    "reward_range",
+    "stakes_sentence",
+]

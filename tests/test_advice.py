@@ -1,0 +1,284 @@
+"""Advice must not mislead: a percentage says what it means, a useless expert is noticed."""
+
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import teachirl as ti
+from results import written
+from teachirl.app import cli
+from teachirl.app.decisions import assess, expert_account, frontier, plan
+from teachirl.app.document import answer, report
+from teachirl.app.document.charts import frontier_figure, plan_figure
+from teachirl.app.render.html import page
+from teachirl.app.render.json import contents
+from teachirl.figures.digits import at_least, at_most, percent_at_least
+
+# A robot fetches parcels, the long way or through people; ramming someone is very bad indeed.
+MOVES = {
+    ("depot", "long"): "aisle",
+    ("depot", "short"): "people",
+    ("depot", "charge"): "charger",
+    ("depot", "wait"): "depot",
+    ("aisle", "go"): "dock",
+    ("aisle", "wait"): "aisle",
+    ("people", "go"): "dock",
+    ("people", "ram"): "people",
+    ("people", "wait"): "people",
+    ("dock", "deliver"): "depot",
+    ("dock", "wait"): "dock",
+    ("charger", "go"): "depot",
+    ("charger", "wait"): "charger",
+}
+FEATURES = {
+    "delivery": lambda state, action: action == "deliver",
+    "near people": lambda state, action: state == "people",
+    "crash": lambda state, action: action == "ram",
+    "charging": lambda state, action: state == "charger",
+    "idle": lambda state, action: action == "wait",
+}
+HONEST = {"delivery": 5.0, "near people": -1.0, "crash": -50.0}
+
+
+@pytest.fixture
+def warehouse(tmp_path):
+    """The problem with these weights, and a [plan]."""
+    lines = ["state,action,next_state,probability"]
+    lines += [f"{s},{a},{there},1" for (s, a), there in MOVES.items()]
+    (tmp_path / "transitions.csv").write_text("\n".join(lines))
+    lines = [f"state,action,{','.join(FEATURES)}"]
+    lines += [
+        f"{s},{a},{','.join(str(int(each(s, a))) for each in FEATURES.values())}" for s, a in MOVES
+    ]
+    (tmp_path / "features.csv").write_text("\n".join(lines))
+    (tmp_path / "start.csv").write_text("state,probability\ndepot,1")
+
+    def made(weights=HONEST, plan="", sees=("delivery", "crash"), also=""):
+        rewards = "\n".join(f'"{name}" = {weight}' for name, weight in weights.items())
+        return written(
+            tmp_path,
+            f"""
+[world]
+transitions = "transitions.csv"
+features = "features.csv"
+start = "start.csv"
+discount = 0.9
+[reward.weights]
+{rewards}
+[learner]
+sees = {json.dumps(list(sees))}
+[[teach.feature]]
+name = "near people"
+cost = 3.0
+[[teach.feature]]
+name = "idle"
+{also}
+[plan]
+{plan}
+""",
+        )
+
+    return made
+
+
+def said(problem, decision):
+    return contents(answer(problem, decision))
+
+
+def printed(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["teachirl", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    return stop.value.code, capsys.readouterr().out
+
+
+class TestStakes:
+    def test_the_headline_says_what_the_percentage_means(self, warehouse, monkeypatch, capsys):
+        """99 % are guaranteed, and a fifth of the reward may be lost among people."""
+        problem = warehouse()
+        found = assess(problem)
+        stakes = found.stakes
+        assert found.guaranteed > 0.99
+        assert stakes.reward < 0.85 * stakes.expert
+        worst = ti.worst_case(
+            problem.mdp, problem.worldview, problem.weights, problem.task.best.policy
+        )
+        assert stakes.reward == pytest.approx(worst.lower)
+        assert stakes.loss == pytest.approx(stakes.expert - worst.lower)
+        lost = stakes.most_lost
+        assert (lost.name, lost.expert) == ("near people", pytest.approx(0.0, abs=1e-9))
+        assert lost.other == pytest.approx(stakes.loss)
+        _, out = printed(monkeypatch, capsys, "certify", problem.path)
+        short = out.split("How things stand")[0]
+        assert "less than the expert. Most can be lost through near people: 0 of it" in short
+        for number in (stakes.reward, stakes.expert):
+            assert at_least(number, found.best - found.worst) in short
+        document = said(problem, found)
+        assert document["guaranteed_reward"] == stakes.reward
+        assert document["expert_reward"] == stakes.expert
+        assert document["most_lost"].name == "near people"
+
+    def test_a_plan_and_its_report_say_it_too(self, warehouse):
+        problem = warehouse(plan="guarantee = 0.99")
+        found = plan(problem)
+        assert found.stop == 0
+        document = said(problem, found)
+        assert document["in_reward"].startswith("After that, a learner who matches may earn up to")
+        assert "near people" in document["in_reward"]
+        html = page(report(problem, assess(problem), found))
+        short = html.split("<h2>How things stand</h2>")[0]
+        assert "reward guaranteed by the plan" in short and "near people" in short
+
+    def test_who_loses_nothing_is_said_to(self, warehouse):
+        problem = warehouse(sees=tuple(FEATURES))
+        assert assess(problem).stakes.most_lost is None
+        assert "what the expert does, up to rounding" in said(problem, assess(problem))["in_reward"]
+
+    @pytest.mark.parametrize(
+        ("asked", "taught"),
+        [
+            ("guarantee = 0.99", ()),
+            ("max_loss = 1.0", ("near people",)),
+            ('max_loss = "5 %"', ("near people",)),
+            ("at_least = 12.0", ("near people",)),
+            ("at_least = 10.0", ()),
+            ('guarantee = 0.95\nbaseline = "nothing"', ("near people",)),
+            ('guarantee = 0.5\nbaseline = "uniform"', ()),
+            ('limits = { "near people" = 0.1 }', ("near people",)),
+            ('guarantee = 0.5\nlimits = { "near people" = 0.1 }', ("near people",)),
+            ("limits = { delivery = { at_least = 1.0 } }", ()),
+        ],
+    )
+    def test_every_goal_is_planned_for(self, warehouse, asked, taught):
+        problem = warehouse(plan=asked)
+        found = plan(problem)
+        assert found.reached
+        assert tuple(step.name for step in found.taught) == taught
+        assert found.stakes.met and all(each.met for each in found.stakes.goals)
+        assert assess(problem).stakes.met is (taught == ())
+        enough = frontier(problem).enough
+        assert enough is not None and enough.features == taught
+
+    def test_a_limit_that_the_expert_breaks_cannot_be_kept(self, warehouse, monkeypatch, capsys):
+        problem = warehouse(plan="limits = { delivery = 0.5 }")
+        found = plan(problem)
+        assert not found.reached
+        [result] = found.stakes.goals
+        assert result.own == pytest.approx(problem.expert.expectations[0])
+        assert "what is shown has" in said(problem, found)["reason"]
+        code, out = printed(monkeypatch, capsys, "teach", problem.path)
+        assert code == 3 and "delivery at most 0.5" in out
+        assert frontier(problem).enough is None
+
+    def test_goals_are_in_the_json_and_in_a_table(self, warehouse, monkeypatch, capsys):
+        problem = warehouse(plan='max_loss = 1\nlimits = { "near people" = 0.1 }')
+        document = said(problem, assess(problem))
+        assert [each["kind"] for each in document["goals"]] == ["max_loss", "limit"]
+        loss, limit = document["goals"]
+        assert (limit["feature"], limit["wanted"], limit["met"]) == ("near people", 0.1, False)
+        assert limit["missing"] == pytest.approx(limit["guaranteed"] - 0.1)
+        assert loss["guaranteed"] == document["loss"]
+        _, out = printed(monkeypatch, capsys, "teach", problem.path)
+        assert "near people at most" in out
+        assert re.search(r"near people at most 0.1 +0(\.0+1)? +0 +yes", out)
+
+    def test_a_baseline_is_named(self, warehouse, monkeypatch, capsys):
+        problem = warehouse(plan='baseline = "nothing"')
+        _, out = printed(monkeypatch, capsys, "certify", problem.path)
+        assert re.search(r"0 % is doing nothing \(wait\), which earns +0\n", out)
+        worst = problem.task.relative(problem.task.worst.value)
+        assert worst < -10.0
+        page_text = page(report(problem, assess(problem)))
+        assert "the best policy has 100 %, doing nothing (wait) 0 %" in page_text
+
+
+class TestExpert:
+    def test_every_feature_with_weight_is_accounted_for(self, warehouse):
+        problem = warehouse()
+        account = expert_account(problem)
+        assert {each.name for each in account.collected} == set(HONEST)
+        assert sum(each.earned for each in account.collected) == pytest.approx(account.reward)
+        assert account.reward == pytest.approx(problem.task.best.value)
+        delivery = account.collected[0]
+        assert delivery.name == "delivery" and delivery.amount == pytest.approx(delivery.most)
+        assert not account.doubtful
+        assert said(problem, assess(problem))["doubts"] == []
+        assert (account.idle.name, account.idle_reward) == ("wait", 0.0)
+
+    def test_a_charger_that_pays_more_than_delivering(self, warehouse, monkeypatch, capsys):
+        problem = warehouse({**HONEST, "charging": 4.0})
+        account = expert_account(problem)
+        assert [each.name for each in account.never_collected] == ["delivery"]
+        for command in ("certify", "teach", "frontier"):
+            _, out = printed(monkeypatch, capsys, command, problem.path)
+            first = next(line for line in out.splitlines() if line.startswith("- "))
+            assert first.startswith("- Look at the expert first: it never collects delivery")
+        html = page(report(problem, assess(problem)))
+        assert "it never collects delivery, which could earn up to 14.94. Is the reward" in html
+
+    def test_small_change_is_no_sign_of_a_mistake(self, warehouse, monkeypatch, capsys):
+        problem = warehouse({**HONEST, "charging": 0.1})
+        account = expert_account(problem)
+        assert [each.name for each in account.never_collected] == ["charging"]
+        assert not account.doubtful
+        _, out = printed(monkeypatch, capsys, "certify", problem.path)
+        assert "Look at the expert first" not in out
+        assert "The expert never collects charging, which could earn up to 0.9." in out
+
+    def test_what_costs_and_is_never_avoided(self, warehouse):
+        """To ram people pays, so that the expert stays among them, though that costs."""
+        assert expert_account(warehouse()).never_avoided == ()
+        crowd = warehouse({"crash": 1.0, "near people": -0.5})
+        assert [each.name for each in expert_account(crowd).never_avoided] == ["near people"]
+        [doubt] = said(crowd, assess(crowd))["doubts"]
+        assert "as much of near people as there can be" in doubt
+
+    def test_an_expert_who_might_as_well_do_nothing(self, warehouse):
+        problem = warehouse({"idle": 1.0, "delivery": 0.1})
+        account = expert_account(problem)
+        assert account.hardly_better
+        doing = said(problem, plan(problem))["doubts"]
+        assert any("hardly better than doing nothing (wait)" in each for each in doing)
+
+
+class TestOffer:
+    def test_another_demonstration_says_what_it_costs(self, warehouse):
+        problem = warehouse()
+        show = plan(problem).show
+        if show.offer is not None:
+            assert show.offer.own_reward >= show.offer.reward - 1e-6
+        text = said(problem, plan(problem))["demonstrate"]
+        assert ("earns" in text) == (show.offer is not None)
+
+
+class TestDigits:
+    def test_what_is_proved_keeps_its_digits_on_a_large_scale(self):
+        assert at_least(-9.7332, 5000.0) == "−9.734"
+        assert at_most(0.2668, 5000.0) == "0.267"
+        assert at_most(1e-9, 16.0) == "0.00001"
+
+    def test_the_worst_that_matches_does_not_look_better_than_the_worst_case(self, warehouse):
+        found = assess(warehouse())
+        [worst] = [each for each in found.learners if each.name == "Adversarial"]
+        rows = {"exact": found.guarantees[-1].performance, "Adversarial": worst.performance}
+        texts = {name: percent_at_least(value) for name, value in rows.items()}
+        assert texts["exact"] == texts["Adversarial"]
+
+
+class TestPage:
+    def test_no_backticks(self, warehouse):
+        problem = warehouse(plan="mismatch = 0.0", also='[demonstration]\nshow = "optimal"')
+        curve = frontier(problem, seconds=0.0)
+        html = page(report(problem, assess(problem), curve))
+        assert "`" not in html.split("To do it again")[0]
+
+    def test_plots_zoom_to_where_the_curves_are(self, warehouse):
+        problem = warehouse()
+        panel = plan_figure(plan(problem), "the worst policy").panels[0]
+        low = min(float(np.min(mark.y)) for mark in panel.marks)
+        assert low > 99.0 and panel.y_range[0] > 95.0
+        [panel] = frontier_figure(frontier(problem)).panels
+        assert panel.y_range[0] > 95.0
