@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from ...arrays import Floats
 from .elimination import eliminate, space_for
@@ -168,11 +170,16 @@ def components_of(dynamics: Dynamics, layout: Layout) -> Components | None:
     That is where they are small beside the world, or elimination evaluates policies in them. A
     table's sweeps are fast, so that its components have to be smaller still.
     """
+    if isinstance(layout, Table):
+        # By SciPy, as a world that stays a table need not wait for the rest to be compiled.
+        n, width = layout.successors.shape
+        ends, moves = np.arange(0, n * width + 1, width), layout.successors.ravel().view(np.int32)
+        graph = sp.csr_array((np.ones(n * width, np.int8), moves, ends), shape=(n, n))
+        labels = connected_components(graph, connection="strong")[1]
+        if int(np.bincount(labels).max()) * TABLE_SHARE > n:
+            return None
     rows = sparse_layout(dynamics)
     order, bounds = strong_components(rows.indptr[dynamics.offsets], rows.indices)
-    largest = int(np.diff(bounds).max())
-    if isinstance(layout, Table) and largest * TABLE_SHARE > dynamics.n_states:
-        return None
     offsets, indptr, indices, data, scale = arranged(rows, order, dynamics.discount)
     moved = Sparse(offsets, indptr, indices, data, rows.longest)
     if cyclic_states(moved, bounds, dynamics.discount) * 2 > dynamics.n_states:
