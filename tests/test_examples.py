@@ -4,6 +4,7 @@ import ast
 import json
 import re
 import runpy
+import shlex
 import sys
 from dataclasses import replace
 from functools import cache
@@ -105,7 +106,7 @@ def test_what_is_shown_is_printed(program, arguments, shown, monkeypatch, capsys
     elif program == "jupyter":
         run_notebook(ROOT / arguments.removeprefix("lab "))
     else:
-        monkeypatch.setattr(sys, "argv", [program, *arguments.split()])
+        monkeypatch.setattr(sys, "argv", [program, *shlex.split(arguments)])
         with pytest.raises(SystemExit) as stop:
             cli.main()
         assert stop.value.code in (None, 0)
