@@ -149,6 +149,29 @@ def test_worlds_and_what_suits_them(world, method):
     assert found.method is method
 
 
+def test_chains_that_alternate():
+    """Two halves that lead to one another, at random: plain iteration never settles."""
+    rng = np.random.default_rng(13)
+    n = 200
+    targets = (1 - np.arange(n) // (n // 2))[:, None] * (n // 2) + rng.integers(n // 2, size=(n, 8))
+    rows = sp.coo_array(
+        (np.full(8 * n, 1 / 8), (np.repeat(np.arange(n), 8), targets.ravel())), shape=(n, n)
+    ).tocsr()
+    chain = chain_from(rows, 0.999)
+    assert not chain.usual.mixes
+    rewards = rng.standard_normal((n, 5))
+    found = chain.values(rewards)
+    assert np.abs(found.x - 0.999 * (rows @ found.x) - rewards).max() <= 1e-11
+    assert found.error.max() <= 1e-7
+
+
+def test_the_band_of_a_grid_is_about_as_wide_as_it_is():
+    mdp = ti.worlds.gridworld(30, 1, 0.9, 0.3)
+    usual = mdp.dynamics.usual
+    assert not usual.mixes and usual.band <= 900 * (2 * 30) ** 2
+    assert np.array_equal(np.sort(usual.order), np.arange(900))
+
+
 def test_ways_that_give_up_are_followed_by_others(monkeypatch):
     mdp = ti.worlds.gridworld(6, 2, 0.95, slip=0.2)
     policy = ti.Policy.uniform(mdp)

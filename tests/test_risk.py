@@ -15,10 +15,10 @@ from scipy.linalg import null_space
 
 import teachirl as ti
 from teachirl import InvalidInputError, Policy, feature_expectations, worlds
+from teachirl.mdp.evaluation import Chain, Method
 from teachirl.precision import DEPENDENT
 from teachirl.precision import RISK_TIE as TIE
 from teachirl.testing import mdps, policies, weights, worldviews
-from teachirl.views import potential_shaping as indistinct_module
 from teachirl.views.linear_algebra import unit_rows
 from teachirl.views.potential_shaping import Indistinct, indistinct_directions
 from teachirl.views.scorer import SHARED_FROM
@@ -385,43 +385,17 @@ def test_features_in_other_units_are_the_same_directions():
         assert np.linalg.norm(found.project(c)) <= 1e-9 * np.linalg.norm(c)
 
 
-@pytest.mark.parametrize("way", ["factors", "iterations", "one by one"])
+@pytest.mark.parametrize("way", [Method.ITERATION, Method.KRYLOV, Method.FACTORS])
 def test_all_ways_to_find_potentials_agree(way, monkeypatch):
     mdp = worlds.garnet(np.random.default_rng(12), 60, 3, 4, 5, discount=0.95)
     one_more = np.hstack([mdp.features, np.ones((60, 1)), mdp.features[:, :1] + 2.0])
     mdp = mdp.with_features(one_more)
     expected = indistinct_directions(mdp)
     assert expected.basis.shape == (2, 7)
-    if way != "factors":
-        monkeypatch.setattr(indistinct_module, "SMALL", 0)
-    if way == "one by one":
-        monkeypatch.setattr(indistinct_module, "_mixing_time", lambda *_: None)
-        monkeypatch.setattr(indistinct_module, "FACTORS", 0)
+    monkeypatch.setattr(Chain, "_ways", lambda self, columns: iter([way, Method.SWEEPS]))
     found = indistinct_directions(mdp)
     assert np.abs(found.basis.T @ found.basis - expected.basis.T @ expected.basis).max() <= 1e-10
     assert found.slack <= 1e-9
-
-
-def test_chains_that_alternate_are_iterated_with_damping():
-    # Two halves that lead to one another, at random: without damping it never settles.
-    rng = np.random.default_rng(13)
-    n = 200
-    halves = np.arange(n) // (n // 2)
-    targets = (1 - halves)[:, None] * (n // 2) + rng.integers(n // 2, size=(n, 8))
-    rows = np.repeat(np.arange(n), 8)
-    chain = sp.csr_array((np.full(8 * n, 1 / 8), (rows, targets.ravel())), shape=(n, n))
-    assert indistinct_module._mixing_time(chain, 0.999, 1.0) is None
-    steps = indistinct_module._mixing_time(chain, 0.999, 0.5)
-    assert steps is not None
-    b = rng.standard_normal((n, 3))
-    h = indistinct_module._iterate(chain, 0.999, 0.5, steps, b)
-    assert np.abs(h - 0.999 * (chain @ h) - b).max() <= 1e-11
-
-
-def test_bandwidth_of_a_grid_is_its_width():
-    mdp = worlds.gridworld(30, 1, 0.9, 0.3)
-    chain = sp.csr_array(mdp.dynamics.transitions[mdp.dynamics.offsets[:-1]])
-    assert indistinct_module._bandwidth(chain) <= 2 * 30
 
 
 @settings(max_examples=50)

@@ -13,27 +13,20 @@ neglect.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import splu
 
 from ..arrays import Floats, frozen
-from ..mdp import kernels
+from ..mdp.evaluation import Chain
 from ..mdp.model import MDP
 from ..precision import DEPENDENT, EPS
 from .linear_algebra import without_span
 
-# Below this many states a factorisation is cheap whatever the graph; above, only if its entries lie
-# in a band so narrow that this many numbers hold the factors.
-SMALL, FACTORS = 2000, 300_000_000
 BLOCK = 1 << 21  # numbers in a block of rows or columns
 
 
@@ -143,7 +136,13 @@ class _Reachable:
         self.transitions = sp.csr_array(dynamics.transitions[pairs][:, reached])
         self.per_pair = mdp.features_per_pair
         self.features = mdp.features[pairs if self.per_pair else reached]
-        self.solve = _solver(sp.csr_array(self.transitions[self.first]), mdp.discount)
+        chain = sp.csr_array(self.transitions[self.first])
+        rows = chain.indptr.astype(np.int64), chain.indices.astype(np.uint32), chain.data
+        self._chain = Chain(rows, mdp.discount)
+
+    def solve(self, rewards: Floats) -> Floats:
+        """(I − γP)⁻¹ of columns [n, m], P the policy's chain. Its errors only show in the slack."""
+        return self._chain.values(rewards).x
 
     def largest_features(self) -> Floats:
         """max |φ_i| of each feature, array [k]; 1 where that is 0."""
@@ -225,73 +224,3 @@ class _Reachable:
         off = float(np.abs(sums - 1.0).max()) + (longest - 1) * EPS
         drift = off * float(np.linalg.norm(middle[kept]))
         return kept, (1.0 + 1e-6) * 2.0 * (spread + drift) / (1.0 - gamma)
-
-
-def _solver(chain: sp.csr_array, discount: float) -> Callable[[Floats], Floats]:
-    """What solves (I − γP) h = b for columns b [n, m], P the chain [n, n].
-
-    Its errors do no harm, they only show in the slack. Factors of a graph stay sparse if it falls
-    into parts with few edges between them; one that does not mixes fast, and iterations converge.
-    """
-    n = chain.shape[0]
-    if n <= SMALL or chain.nnz == n:
-        return _factors(chain, discount)
-    for damping in (1.0, 0.5):  # the second, for chains that alternate
-        steps = _mixing_time(chain, discount, damping)
-        if steps is not None:
-            return functools.partial(_iterate, chain, discount, damping, steps)
-    if n * _bandwidth(chain) <= FACTORS:
-        return _factors(chain, discount)
-    return functools.partial(_one_by_one, chain, discount)
-
-
-def _factors(chain: sp.csr_array, discount: float) -> Callable[[Floats], Floats]:
-    system = sp.csc_array(sp.eye_array(chain.shape[0], format="csc") - discount * chain)
-    return splu(system).solve
-
-
-def _mixing_time(
-    chain: sp.csr_array, discount: float, damping: float, limit: int = 200
-) -> int | None:
-    """After how many steps all but a constant is forgotten; None if after more than `limit`."""
-    x = np.cos(np.arange(chain.shape[0]) ** 1.5)
-    for step in range(limit):
-        x += damping * (discount * (chain @ x) - x)
-        x -= x.mean()
-        if np.abs(x).max() <= 1e-14:
-            return step + 1
-    return None
-
-
-def _iterate(chain: sp.csr_array, discount: float, damping: float, steps: int, b: Floats) -> Floats:
-    h = np.zeros_like(b)
-    for _ in range(steps + 5):
-        rest = chain @ h
-        rest *= discount
-        rest += b
-        rest -= h
-        constant = rest.mean(axis=0)
-        rest -= constant
-        rest *= damping
-        # A constant is an eigenvector: what of it is missing is known at once.
-        rest += constant / (1.0 - discount)
-        h += rest
-    return h
-
-
-def _bandwidth(chain: sp.csr_array) -> int:
-    """How far from the diagonal entries are in a good order, but for states that many lead to."""
-    counts = np.bincount(chain.indices, minlength=chain.shape[0])
-    kept = np.flatnonzero(counts <= 20 + 10 * counts.mean())
-    graph = sp.coo_array(chain[kept][:, kept])
-    order = reverse_cuthill_mckee(sp.csr_array(graph + graph.T), symmetric_mode=True)
-    places = np.empty(len(kept), dtype=np.int64)
-    places[order] = np.arange(len(kept))
-    return int(np.abs(places[graph.coords[0]] - places[graph.coords[1]]).max(initial=0)) + 1
-
-
-def _one_by_one(chain: sp.csr_array, discount: float, b: Floats) -> Floats:
-    operator = kernels.Flow(chain.indptr, chain.indices, chain.data, discount)
-    goal = 1e-13 * len(b)
-    columns = [kernels.solve_flow(operator, np.ascontiguousarray(c), goal, 2000)[0] for c in b.T]
-    return np.stack(columns, axis=1)
