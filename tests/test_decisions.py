@@ -17,7 +17,7 @@ from teachirl.app.decisions.comparison import differences
 from teachirl.app.document import answer
 from teachirl.app.problem import Show, read_problem
 from teachirl.app.render.json import contents
-from teachirl.figures.digits import at_most, percent_at_least
+from teachirl.figures.digits import at_most, counted, percent_at_least
 from teachirl.guarantees.worst_case import worst_case
 from teachirl.learners import LearnStatus, Projection
 
@@ -226,7 +226,7 @@ class TestAssessment:
         assert found["LinearProgram"]["performance"] is None
         assert found["LinearProgram"]["mismatch"] is None
         assert found["LinearProgram"]["ended"].startswith("not simulated: a linear program of ")
-        assert found["MultiplicativeWeights"]["ended"].startswith("stopped after 1 steps")
+        assert found["MultiplicativeWeights"]["ended"].startswith("stopped after 1 step, ")
 
     def test_who_has_too_many_features_is_named_with_the_reason(self, monkeypatch):
         monkeypatch.setattr(simulations, "FACTORED", 0)
@@ -234,7 +234,9 @@ class TestAssessment:
         found = {each["name"]: each for each in assessed(problem)["learners"]}
         rows = problem.worldview.n_rows
         for name in ("MaxCausalEntropy", "Benevolent"):
-            ended = f"not simulated: {rows} features of the learner's take too long"
+            ended = (
+                f"not simulated: {counted(rows, 'feature')} of the learner's would take too long"
+            )
             assert found[name]["ended"] == ended
 
     def test_the_file_s_own_learner_keeps_its_parameters(self, monkeypatch):

@@ -73,9 +73,14 @@ def assessment_headline(problem: Problem, found: Assessment) -> Headline:
     ), (
         Sentence(_of_everyone(found)),
         stakes_sentence(problem, found.stakes, "As things stand"),
-        Sentence(goals_sentence(found.stakes.goals)),
+        Sentence(_goals_now(found)),
         Sentence(found.blind_spot.sentence, "blind_spot"),
     )
+
+
+def _goals_now(found: Assessment) -> str:
+    said = goals_sentence(found.stakes.goals)
+    return f"As things stand, {said[:1].lower()}{said[1:]}" if said else ""
 
 
 def _risk_tells(found: Assessment) -> bool:
@@ -269,13 +274,14 @@ def _learners(problem: Problem, found: Assessment) -> Section:
 
 
 def _ended(each: Simulated, transitions: int, rows: int) -> str:
-    program = f"a linear program of {transitions} transitions takes too long"
-    factors = f"{rows} features of the learner's take too long"
+    program = f"a linear program of {counted(transitions, 'transition')} takes too long"
+    factors = f"{counted(rows, 'feature')} of the learner's would take too long"
     said = {
         Outcome.LEARNED: str(each.status),
         Outcome.WORST_CASE: "the worst that matches, by the exact worst case",
         Outcome.OUT_OF_STEPS: (
-            f"stopped after {each.steps} steps, all that there are in a world of this size"
+            f"stopped after {counted(each.steps or 0, 'step')}, all that there are in a world of "
+            "this size"
         ),
         Outcome.TOO_LARGE: (
             f"not simulated: {program if each.name == LinearProgram.__name__ else factors}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...arrays import Floats
-from ...figures.digits import percent_at_least
+from ...figures.digits import counted, percent_at_least
 from ...figures.records import Contrast, Curve, Panel, Points
 from ..decisions import Difference, Frontier, TeachingPlan
 from .elements import Figure
@@ -122,9 +122,9 @@ def frontier_figure(frontier: Frontier) -> Figure:
         "The curve stays level until the next set of features can be paid for.",
         (Panel("Guaranteed", "cost", "performance, %", tuple(marks), y_range=zoom),),
         (
-            f"A rising curve of {len(cost)} steps: {percent_at_least(points[0].guaranteed)} are "
-            f"guaranteed at cost {cost[0]:g}, {percent_at_least(points[-1].guaranteed)} from cost "
-            f"{cost[-1]:g}.",
+            f"A rising curve of {counted(len(cost), 'step')}: "
+            f"{percent_at_least(points[0].guaranteed)} are guaranteed at cost {cost[0]:g}, "
+            f"{percent_at_least(points[-1].guaranteed)} from cost {cost[-1]:g}.",
         ),
     )
 

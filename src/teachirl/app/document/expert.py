@@ -28,7 +28,7 @@ def baseline_words(baseline: Baseline) -> str:
 def what_the_expert_does(account: ExpertAccount) -> Section:
     """How much the expert has of every feature that counts, and what that earns."""
     table = Table(
-        "What the expert does",
+        "The features that count: how much the expert has of each, and what that earns",
         (
             Column("name", "feature"),
             Column("weight", "weight", number),

@@ -124,7 +124,7 @@ def goals_elements(stakes: Stakes) -> tuple[Element, ...]:
         Column("", "is it met?", value=lambda each: "yes" if each.met else "no"),
     )
     table = Table(
-        "What was asked for",
+        "Goals, and what is guaranteed of each",
         (
             *(() if alone else shown),
             Column("kind", None, value=lambda each: each.goal.kind.value),
