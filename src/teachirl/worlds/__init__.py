@@ -1,5 +1,6 @@
 """Ready-made worlds."""
 
+from .continuous import mountain_car
 from .driving import Traffic, driving
 from .garnet import garnet
 from .grids import chain, gridworld
@@ -7,6 +8,7 @@ from .gymnasium import from_gymnasium
 from .model import Model, from_model
 from .model_files import from_model_file
 from .obstacles import obstacles
+from .on_grid import on_grid
 from .world import World
 
 __all__ = [
@@ -20,5 +22,7 @@ __all__ = [
     "from_model_file",
     "garnet",
     "gridworld",
+    "mountain_car",
     "obstacles",
+    "on_grid",
 ]

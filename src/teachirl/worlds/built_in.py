@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..mdp.model import MDP
+from .continuous import mountain_car
 from .driving import driving
 from .garnet import garnet
 from .grids import chain, chain_map, gridworld, gridworld_map
@@ -59,6 +60,11 @@ def _garnet_size(
     return states, max(pairs * max(branching, 0), rows * features, pairs)
 
 
+def _car_size(points: int = 51, **_: Any) -> tuple[int, int]:
+    states = max(points, 0) ** 2 + 1
+    return states, 12 * states
+
+
 def _checked_by_itself(**_: Any) -> tuple[int, int]:
     return 0, 0
 
@@ -68,6 +74,7 @@ BUILT_IN = {
     "driving": BuiltIn(driving, _checked_by_itself),
     "garnet": BuiltIn(garnet, _garnet_size),
     "gridworld": BuiltIn(gridworld, _grid_size, gridworld_map),
+    "mountain_car": BuiltIn(mountain_car, _car_size),
     "obstacles": BuiltIn(obstacles, _grid_size),
 }
 

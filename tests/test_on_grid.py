@@ -1,0 +1,126 @@
+"""Continuous dynamics on a grid: interpolation, and the car between two hills."""
+
+import numpy as np
+import pytest
+
+import teachirl as ti
+
+
+def drift(points, action):
+    return points + (0.1 if action else -0.1)
+
+
+def line(**changed):
+    given = {
+        "low": [0.0],
+        "high": [1.0],
+        "shape": [11],
+        "actions": ["left", "right"],
+        "discount": 0.9,
+        "start": [0.25],
+    } | changed
+    step = given.pop("step", drift)
+    features = given.pop("features", lambda points, action: {"place": points[:, 0]})
+    return ti.worlds.on_grid(step, features, **given)
+
+
+def test_between_points_the_weights_are_probabilities():
+    mdp = line(step=lambda points, action: points + 0.03).mdp
+    rows = mdp.dynamics.transitions.toarray()
+    assert rows[0, :3] == pytest.approx([0.7, 0.3, 0.0])
+    assert rows.sum(axis=1) == pytest.approx(1.0)
+    assert rows[-1, -1] == 1.0  # what leaves the box stays on its border
+    ti.testing.check_mdp(mdp)
+
+
+def test_a_linear_value_is_exact():
+    """Interpolation keeps what is linear: the discounted places of who goes right."""
+    mdp = line(start=[0.2]).mdp
+    right = ti.Policy.deterministic(mdp, np.ones(11, dtype=int))
+    places = np.minimum(0.2 + 0.1 * np.arange(400), 1.0)
+    true = float((0.9 ** np.arange(400) * places).sum())
+    assert ti.feature_expectations(mdp, right)[0] == pytest.approx(true, rel=1e-9)
+
+
+def test_two_directions_have_a_map():
+    world = ti.worlds.on_grid(
+        lambda points, action: points,
+        lambda points, action: {"one": np.ones(len(points))},
+        low=[0, 0],
+        high=[2, 1],
+        shape=[3, 2],
+        actions=["stay"],
+        discount=0.5,
+        start=[1, 1],
+        axes=["x", "y"],
+    )
+    assert world.map.shape == (2, 3)
+    # The points (0, 0), (0, 1), (1, 0) …: y goes up.
+    assert world.map.cells.tolist() == [3, 0, 4, 1, 5, 2]
+    assert world.mdp.dynamics.state_name(3) == "x 1, y 1"
+    assert world.mdp.start[3] == 1.0
+
+
+def test_an_end():
+    mdp = line(ends=lambda points: points[:, 0] >= 0.9).mdp
+    assert mdp.n_states == 12
+    right = ti.Policy.deterministic(mdp, [1] * 11 + [0])
+    assert ti.occupancy(mdp, right).sum() == pytest.approx(10.0)
+    assert ti.feature_expectations(mdp, right)[0] < 3.0
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"low": [0, 0]}, r"low must have shape \(1,\), got \(2,\)"),
+        ({"low": [2.0]}, "low must be below high"),
+        ({"shape": [1]}, r"shape must hold whole numbers from 2 on, got \[1\]"),
+        ({"shape": [10**8]}, "at most 5000000 points"),
+        ({"actions": []}, "at least one action"),
+        ({"step": lambda points, action: points[:3]}, r"step\(points, 0\) must have shape"),
+        ({"step": lambda points, action: points * np.nan}, r"step\(points, 0\)"),
+        ({"features": lambda points, action: {}}, "at least one, got none"),
+        ({"features": lambda points, action: {str(action): 1.0}}, "must have the names"),
+        ({"axes": ["x", "y"]}, "axes must have 1 names, got 2"),
+    ],
+)
+def test_mistakes(changed, message):
+    with pytest.raises(ti.InvalidInputError, match=message):
+        line(**changed)
+
+
+class TestMountainCar:
+    @pytest.fixture(scope="module")
+    def world(self):
+        return ti.worlds.mountain_car()
+
+    def test_its_steps_are_gymnasium_s(self, world):
+        import gymnasium
+
+        env = gymnasium.make("MountainCar-v0").unwrapped
+        ticks = np.linspace(-1.2, 0.6, 51), np.linspace(-0.07, 0.07, 51)
+        grid = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 2)
+        state = 10 * 51 + 25  # in the valley
+        for action in range(3):
+            env.reset(seed=0)
+            env.state = tuple(grid[state])
+            reached = env.step(action)[0]
+            pair = world.mdp.dynamics.pair_of(state, action)
+            row = world.mdp.dynamics.transitions[[pair]].toarray()[0, :-1]
+            assert row @ grid == pytest.approx(reached, abs=1e-6)
+
+    def test_is_a_velocity_sensor_worth_it(self, world):
+        """Position and pushing guarantee nothing; position and velocity nearly all."""
+        mdp, weights = world.mdp, world.weights
+        best, worst = ti.optimal_policy(mdp, weights), ti.worst_policy(mdp, weights)
+        assert best.value == pytest.approx(-64.1, abs=0.5)
+        for seen, mismatch, wanted in (
+            (["position"], 0.0, 0.0),
+            (["position", "pushing"], 0.0, 0.0),
+            (["position", "velocity"], 0.0, 0.954),
+            (["position", "velocity"], 0.5, 0.618),
+        ):
+            view = ti.Worldview.select(mdp, seen)
+            found = ti.worst_case(mdp, view, weights, best.policy, mismatch)
+            share = (found.lower - worst.value) / (best.value - worst.value)
+            assert share == pytest.approx(wanted, abs=0.01)
