@@ -15,6 +15,7 @@ from teachirl.app import cli
 from teachirl.files import replacing
 from teachirl.study.experiments import BUILT_IN, find
 from teachirl.study.results_database import FILE, Store
+from teachirl.worlds.built_in import BUILT_IN as BUILT_IN_WORLDS
 
 COMMANDS = (
     "check",
@@ -155,7 +156,7 @@ class TestWorlds:
         document = json.loads(out)
         assert document["version"] == 2
         found = {world["name"]: world for world in document["worlds"]}
-        assert set(found) == set(ti.worlds.__all__) - {"Traffic", "World", "from_gymnasium"}
+        assert set(found) == set(BUILT_IN_WORLDS)
         assert found["chain"]["parameters"] == [
             {"name": "cells", "type": "int", "required": False, "default": 5},
             {"name": "discount", "type": "float", "required": False, "default": 0.9},

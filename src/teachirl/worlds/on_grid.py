@@ -61,11 +61,9 @@ def on_grid(
 
     Examples
     --------
-    >>> import numpy as np, teachirl as ti
-    >>> def drift(points, action):
-    ...     return points + (0.1 if action else -0.1)
+    >>> import teachirl as ti
     >>> world = ti.worlds.on_grid(
-    ...     drift,
+    ...     lambda points, action: points + (0.1 if action else -0.1),
     ...     lambda points, action: {"place": points[:, 0]},
     ...     low=[0.0],
     ...     high=[1.0],
@@ -83,7 +81,7 @@ def on_grid(
     points = grid.points()
     rows: list[sp.csr_array] = []
     columns: list[dict[str, Floats]] = []
-    over = np.zeros((count, n), dtype=bool)
+    over: NDArray[np.bool_] = np.zeros((count, n), dtype=bool)
     for action in range(count):
         reached = grid.checked(f"step(points, {action})", step(points.copy(), action), n)
         if ends is not None:
