@@ -32,6 +32,8 @@ def least_singular_value(matrix: Floats) -> float:
     if matrix.shape[1] == 0:
         return math.inf
     scale = float(np.abs(matrix).max())
+    if np.count_nonzero(matrix, axis=1).max() == 1:  # columns are orthogonal, as in a selection
+        return scale * float(np.linalg.norm(matrix / scale, axis=0).min())
     # Jacobi's method on rows pivoted by length (joba = 2), without the vectors, small ones kept.
     values, _, _, scaling, _, info = dgejsv(
         matrix / scale, joba=2, jobu=3, jobv=3, jobr=0, jobt=0, jobp=0
