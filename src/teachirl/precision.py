@@ -3,7 +3,7 @@
 EPS is twice what one operation may be off by, relatively. So, whatever the order of the terms,
 
     Σ a_i b_i of n terms is off by at most (n + 2) EPS Σ |a_i b_i|,
-    a Euclidean length of n numbers by at most (n + 4) EPS of itself
+    a Euclidean length of n numbers by at most (n + 6) EPS of itself
 
 (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). What is proved counts these
 where its numbers are computed, and `up` or `down` where they are put together. Of what ties up to
@@ -71,12 +71,24 @@ def length_at_least(vector: np.ndarray) -> float:
     >>> length_at_least(np.array([3.0, 4.0])) <= 5.0 <= length_at_most(np.array([3.0, 4.0]))
     True
     """
-    return float(np.linalg.norm(vector)) * (1.0 - (vector.size + 4) * EPS)
+    return _length(vector) * (1.0 - (vector.size + 6) * EPS)
 
 
 def length_at_most(vector: np.ndarray) -> float:
     """A number that is not below ‖vector‖ (of any shape), and rounding above it."""
-    return float(np.linalg.norm(vector)) * (1.0 + (vector.size + 4) * EPS)
+    return _length(vector) * (1.0 + (vector.size + 6) * EPS)
+
+
+def _length(vector: np.ndarray) -> float:
+    with np.errstate(over="ignore"):
+        length = float(np.linalg.norm(vector))
+    if 1e-140 < length < math.inf:
+        return length
+    # Squares have under- or overflown. A division and a product more are rounded.
+    size = float(np.abs(vector).max(initial=0.0))
+    if not 0.0 < size < math.inf:
+        return size
+    return size * float(np.linalg.norm(vector / size))
 
 
 def up(value: float) -> float:

@@ -31,6 +31,7 @@ from ..precision import DEPENDENT, SOLVED
 from ..views.linear_algebra import unit_rows, without_span
 from ..views.worldview import Worldview
 
+NUMBERS = 50_000  # of a plan, at most: of thousands of features there are fewer blocks
 POINTS = 128  # that are kept: each new one is compared to all of them
 PLANS = 64  # whose columns the pool holds at most, unless the present worst case took more
 FAR = 10.0  # how much further than the present t a mixture that matches is sought
@@ -63,7 +64,9 @@ class Pool:
         # In the features themselves, where there are fewer of them than of directions.
         self._narrow = len(self._common) + len(features) < case.mdp.n_features
         every = np.vstack([self._common, self.directions]) if self._narrow else None
-        self.blocks = Blocks(case.mdp, every, block_count(case.mdp, len(self._common)))
+        width = case.mdp.n_features if every is None else len(every)
+        most = max(NUMBERS // width, 1)
+        self.blocks = Blocks(case.mdp, every, min(block_count(case.mdp, len(self._common)), most))
         self._shown = case.target if every is None else every @ case.target
         self._rows = np.empty((32, self.blocks.count, self.blocks.width))  # of plans, at first
         self._origin = self.blocks.masses[:, None] * np.append(case.shown, case.earned)
