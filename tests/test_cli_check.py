@@ -190,3 +190,12 @@ def test_certify_has_plain_amounts_beside_discounted_ones(teachirl):
     assert discounted.get("cold", 0.79) < 1.0
     out = teachirl("certify", PROBLEMS / "grid.toml")[1]
     assert "expert, per 1000 steps  worst, per 1000 steps" in out
+
+
+def test_a_weight_that_no_policy_can_earn_is_noticed(teachirl, folder):
+    """Gold lies where one may start and nobody comes back to."""
+    path = write_odd(folder, start="home,0.5\nattic,0.5")
+    text = (folder / "odd_features.csv").read_text()
+    (folder / "odd_features.csv").write_text(text.replace("mine,1,", "mine,0,"))
+    out = teachirl("check", path)[1]
+    assert "- All policies have the same amount of 'gold', so that the weight says nothing" in out

@@ -24,6 +24,7 @@ class Oddity(enum.Enum):
 
     NEVER = enum.auto()
     CONSTANT = enum.auto()
+    UNCHANGEABLE = enum.auto()
     SAME = enum.auto()
     SEEN = enum.auto()
     UNREACHED = enum.auto()
@@ -40,8 +41,9 @@ class Notice:
 
     Attributes
     ----------
-    kind : Oddity: features that are 0, or the same, wherever one can get; features that are equal
-        there; teachable ones that the learner sees already; states that nobody gets to; nothing
+    kind : Oddity: features that are 0, or the same, wherever one can get; features that count and
+        of which all policies have the same amount; features that are equal wherever one can get;
+        teachable ones that the learner sees already; states that nobody gets to; nothing
         that `max_cost` could buy; goals, and nothing that could be taught
     names : of the features or states
     """
@@ -186,7 +188,14 @@ def _notices(
 ) -> Iterator[Notice]:
     never = [each.name for each in features if each.least == each.most == 0.0]
     flat = [each.name for each in features if each.least == each.most != 0.0]
-    for kind, names in ((Oddity.NEVER, never), (Oddity.CONSTANT, flat)):
+    fixed = _in_span(problem.task.indistinct.basis, np.eye(problem.mdp.n_features))
+    dull = [
+        each.name
+        for each, same in zip(features, fixed, strict=True)
+        if same and each.weight != 0.0 and each.name not in {*never, *flat}
+    ]
+    oddities = (Oddity.NEVER, never), (Oddity.CONSTANT, flat), (Oddity.UNCHANGEABLE, dull)
+    for kind, names in oddities:
         if names:
             yield Notice(kind, tuple(names))
     there.sum_duplicates()

@@ -83,6 +83,10 @@ def _notice(notice: Notice) -> str:
             f"{names} {has} the same value wherever one can get: no policy can change {it}, and to "
             f"see {it} shows nothing."
         ),
+        Oddity.UNCHANGEABLE: (
+            f"All policies have the same amount of {names}, so that the weight says nothing: does "
+            "any action lead there?"
+        ),
         Oddity.SAME: f"{names} are equal wherever one can get: who sees one of them sees all.",
         Oddity.SEEN: (
             f"{names} could be taught, but the learner sees {it} already: that would be paid for "
