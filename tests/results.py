@@ -64,6 +64,7 @@ def assessment_of(problem):
         expert=float(weights @ shown.expectations),
         weights=weights,
         doubt=None,
+        readings=None,
         risk=ti.teaching_risk(view, weights),
         relative_risk=ti.relative_risk(mdp, view, weights),
         blind_spot=ti.blind_spot(mdp, view, weights),

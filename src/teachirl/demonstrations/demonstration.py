@@ -6,20 +6,26 @@ How the error is bounded, and what that assumes of the episodes, is in `error_bo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arrays import Floats, check_finite, frozen
 from ..errors import require
 from ..mdp.model import MDP
 from ..mdp.occupancy import feature_expectations
 from ..mdp.policy import Policy, check_policy
-from ..precision import MATCHED
+from ..precision import MATCHED, length_at_most
+from ..views.worldview import Worldview
 from .error_bounds import confidence_radius, feature_diameter, mean_and_gaps
+from .row_errors import RowErrors, row_errors
 from .sampling import sample_trajectories
 from .trajectories import Trajectories, check_trajectories
+
+# Where errors are bounded feature by feature as well, the part of the failure that is the radius's.
+RADIUS_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +44,8 @@ class Demonstration:
     confidence : float in (0, 1]
     policy : Policy, the demonstrated policy, if known
     trajectories : Trajectories, the episodes that were seen, if any
+    along : RowErrors, tighter bounds on the error in single features, which hold at the same time;
+        None if there are none
 
     Examples
     --------
@@ -54,6 +62,7 @@ class Demonstration:
     confidence: float = 1.0
     policy: Policy | None = None
     trajectories: Trajectories | None = None
+    along: RowErrors | None = None
 
     def __post_init__(self) -> None:
         mu = np.array(self.expectations, dtype=float)
@@ -129,7 +138,12 @@ class Demonstration:
 
     @classmethod
     def from_trajectories(
-        cls, mdp: MDP, trajectories: Trajectories, confidence: float = 0.95
+        cls,
+        mdp: MDP,
+        trajectories: Trajectories,
+        confidence: float = 0.95,
+        *,
+        rows: ArrayLike | None = None,
     ) -> Demonstration:
         """Feature expectations estimated from recorded episodes, taken to be independent.
 
@@ -138,6 +152,9 @@ class Demonstration:
         mdp : MDP
         trajectories : Trajectories
         confidence : float in (0, 1), the probability with which the radius holds
+        rows : array [n, k], features whose error is bounded one by one as well, such as those that
+            a learner has or could be taught, and the weights; the radius and all of these hold
+            together
 
         Returns
         -------
@@ -154,7 +171,12 @@ class Demonstration:
         """
         delta = _failure(confidence)
         check_trajectories(mdp, trajectories)
-        return cls._estimated(mdp, trajectories, delta, confidence, None)
+        if rows is None:
+            return cls._estimated(mdp, trajectories, delta, confidence, None)
+        singly = np.atleast_2d(np.asarray(mdp.checked_weights(rows)))
+        found = cls._estimated(mdp, trajectories, RADIUS_SHARE * delta, confidence, None)
+        along = row_errors(mdp, trajectories, singly, (1.0 - RADIUS_SHARE) * delta)
+        return replace(found, along=along)
 
     @classmethod
     def _estimated(
@@ -195,6 +217,25 @@ class Demonstration:
     def error(self) -> float:
         """Bound on ‖expectations − μ‖ that holds with the stated confidence: bias + radius."""
         return self.bias + self.radius
+
+    def error_in(self, view: Worldview) -> float:
+        """Bound on ‖A(expectations − μ)‖ for what a learner sees, with the stated confidence.
+
+        Parameters
+        ----------
+        view : Worldview
+
+        Returns
+        -------
+        float
+        """
+        if self.error == 0.0:
+            return 0.0
+        most = view.norm * self.error
+        places = None if self.along is None else self.along.places(view.matrix)
+        if self.along is None or places is None:
+            return most
+        return min(most, length_at_most((self.along.cut + self.along.chance)[places]))
 
 
 @runtime_checkable

@@ -21,6 +21,8 @@ from ..arrays import Floats, frozen
 FINEST = 2e-5
 # Suggested points lie on the edge: this share of the way is inside.
 INWARD = 0.998
+# What a search may have missed of an interval, as a share of it, on either side.
+MISSED = 0.05
 # How often a point is moved before the next is kept, and a step towards an end is tried.
 THINNED, TRIES, PASSES = 3, 24, 2
 
@@ -158,7 +160,9 @@ def explore(walk: Walk, steps: int) -> Region:
     for _ in range(PASSES):
         for side, sign in zip(ends, (-1.0, 1.0), strict=True):
             side[:] = [sign * walk.reach(sign * axis) for axis in np.eye(len(side))]
-    lower, upper = (frozen(np.clip(side, -1.0, 1.0)) for side in ends)
+    beyond = MISSED * (ends[1] - ends[0])
+    lower, upper = ends[0] - beyond, ends[1] + beyond
+    lower, upper = (frozen(np.clip(side, -1.0, 1.0)) for side in (lower, upper))
     return Region(frozen(kept), lower, upper)
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy as np
+
+from ..arrays import Floats
 from ..demonstrations.demonstration import Demonstration
 from ..errors import require
+from ..precision import MATCHED, SEARCH_TIE, length_at_most
 from ..selection.greedy import is_number
 from ..views.worldview import Worldview
 
@@ -18,7 +22,10 @@ class Matching:
     Parameters
     ----------
     mismatch : float, ε, in the learner's features, whatever is shown and seen; None: as closely as
-        the expert does, ‖A‖ times the demonstration's error, which is 0 for an exact one
+        the expert does, by the demonstration's error in the learner's features, which is 0 for an
+        exact one
+    nearest : array [k], feature expectations of a policy: where what is shown has an error and no
+        mismatch is given, learners match it as closely as that policy does, not as the expert
 
     Examples
     --------
@@ -32,6 +39,7 @@ class Matching:
     """
 
     mismatch: float | None = None
+    nearest: Floats | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         require(
@@ -43,7 +51,12 @@ class Matching:
         """ε for learners who see this and are shown that."""
         if self.mismatch is not None:
             return self.mismatch
-        return view.norm * demonstration.error if demonstration.error else 0.0
+        if self.nearest is None or demonstration.error == 0.0:
+            return demonstration.error_in(view)
+        off = length_at_most(view.matrix @ (self.nearest - demonstration.expectations))
+        # Where that is nothing, what both are rounded by is left.
+        rounded = MATCHED * view.norm * float(np.linalg.norm(demonstration.expectations))
+        return off * (1.0 + SEARCH_TIE) + rounded
 
     def varies(self, demonstration: Demonstration) -> bool:
         """Whether ε is another in other views."""

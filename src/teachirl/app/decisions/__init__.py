@@ -10,6 +10,7 @@ from .doubt import WeightDoubt
 from .expert import Collected, ExpertAccount, expert_account
 from .frontier import Frontier, Point, frontier
 from .policies import policies
+from .readings import Enough, Reading, Readings
 from .set_search import Cut
 from .simulations import Outcome, Simulated
 from .stakes import GoalResult, Stakes
@@ -28,6 +29,7 @@ __all__ = [
     "Difference",
     "Differing",
     "Ending",
+    "Enough",
     "ExpertAccount",
     "Feature",
     "Frontier",
@@ -38,6 +40,8 @@ __all__ = [
     "Offer",
     "Outcome",
     "Point",
+    "Reading",
+    "Readings",
     "Shortfall",
     "Simulated",
     "Stakes",

@@ -18,6 +18,7 @@ from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
 from .doubt import WeightDoubt, weight_doubt
 from .expert import ExpertAccount, expert_account
+from .readings import Readings, readings
 from .simulations import LEARNERS, Simulated, simulate
 from .stakes import Stakes, stakes
 
@@ -49,6 +50,7 @@ class Assessment:
     best, worst : the most and the least reward that a policy can have
     expert : the reward of what is demonstrated; an estimate if that was recorded
     weights : array [k]
+    readings : Readings, two ways to take recorded episodes; None if nothing was recorded
     doubt : WeightDoubt, what is left under other plausible weights; None if they were not inferred
     risk, relative_risk : the teaching risk, and that among what policies can change
     blind_spot : BlindSpot, what the learner confuses that matters most
@@ -72,6 +74,7 @@ class Assessment:
     expert: float
     weights: Floats
     doubt: WeightDoubt | None
+    readings: Readings | None
     risk: float
     relative_risk: float
     blind_spot: BlindSpot
@@ -148,6 +151,7 @@ def assess(problem: Problem, *, progress: Progress | None = None) -> Assessment:
         expert=float(weights @ shown.expectations),
         weights=weights,
         doubt=weight_doubt(problem),
+        readings=readings(problem),
         risk=teaching_risk(view, weights),
         relative_risk=relative_risk(mdp, view, weights, indistinct=indistinct),
         blind_spot=blind_spot(mdp, view, weights),

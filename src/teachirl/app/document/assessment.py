@@ -43,6 +43,7 @@ from .stakes import goals_elements, goals_sentence, most_lost, reward_facts, sta
 from .tables import differences_table, policy_rows
 
 REWARDS = ("best", "worst", "expert")
+EARNS = {False: "the expert earns", True: "the recordings earn, in the mean"}
 RELATIVE = "teaching risk in what policies can change"
 EXPLAINED = {
     "Theorem 1": (
@@ -99,7 +100,8 @@ def _of_everyone(found: Assessment) -> str:
     )
     if found.mismatch > 0.0:
         holds += f", if it is missed by {at_most(found.mismatch)} at most in the learner's features"
-    if found.confidence < 1.0:
+    certain = found.readings is not None and found.mismatch < found.readings.expert.mismatch
+    if found.confidence < 1.0 and not certain:
         holds += f", with confidence {percent_at_least(found.confidence)}"
     return f"{holds}."
 
@@ -128,7 +130,7 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
             Facts(
                 (
                     Fact("the best policy earns", found.best, earns),
-                    Fact("the expert earns", found.expert, earns),
+                    Fact(EARNS[found.readings is not None], found.expert, earns),
                     Fact("the worst policy earns", found.worst, earns),
                     *zero,
                     *(() if _risk_tells(found) else (hidden,)),

@@ -39,6 +39,7 @@ from .frontier import frontier_headline, what_a_budget_buys
 from .inferred import what_the_expert_is_after
 from .notes import rests_on
 from .plan import plan_headline, what_is_different, what_to_teach
+from .recordings import what_the_recordings_say
 from .world import what_to_show, world_section
 
 Decision: TypeAlias = Assessment | TeachingPlan | Frontier | Check | Acquaintance
@@ -110,6 +111,7 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
     doubted = Data("doubts", lambda: [each.text for each in doubts])
     yield Section("In short", (Facts(facts), Bullets((*doubts, *sentences)), doubted))
     yield what_the_expert_is_after(problem, known)
+    yield what_the_recordings_say(problem, known)
     yield rests_on(problem, known)
     if problem.unknown is not None and _first(found, Acquaintance) is None:
         yield what_is_known(problem, acquaint(problem))

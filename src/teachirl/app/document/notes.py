@@ -66,11 +66,17 @@ def _of_episodes(problem: Problem) -> Iterator[str]:
     if shown.error > 0.0:
         count = "" if shown.trajectories is None else f"{len(shown.trajectories)} "
         allowed = "guarantees are for learners who match the episodes as `mismatch` says."
-        if problem.mismatch is None:
+        if problem.mismatch is None and problem.match == "expert":
             allowed = "all guarantees allow for that, and hold with that confidence."
+        elif problem.mismatch is None:
+            allowed = (
+                "guarantees are for learners who match the episodes themselves, as closely as a "
+                "policy can in all features, and what they earn is certain."
+            )
         yield (
             f"What is shown are {count}recorded episodes, which say what the expert does up to "
-            f"{at_most(shown.error)} (confidence {shown.confidence:g}): {allowed}"
+            f"{at_most(shown.error_in(problem.worldview))} in the learner's features (confidence "
+            f"{shown.confidence:g}): {allowed}"
         )
     if problem.mismatch or (problem.mismatch is not None and shown.error > 0.0):
         yield (

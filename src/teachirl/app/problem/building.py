@@ -8,7 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 from ...demonstrations.demonstration import Demonstration
+from ...demonstrations.trajectories import Trajectories
 from ...errors import require
 from ...guarantees.bounds import check_units
 from ...mdp.model import MDP
@@ -142,6 +145,8 @@ def _problem(
     built: dict[str, Any] = {name: mistakes.of(make) for name, make in parts.items()}
     mistakes.refuse_any()
     show, shown = built.pop("shown")
+    if isinstance(shown, Trajectories):
+        shown = _estimated(file.demonstration, shown, mdp, built)
     return Problem(
         place=place,
         source=source,
@@ -155,13 +160,14 @@ def _problem(
         budget=plan.budget,
         max_cost=plan.max_cost,
         mismatch=plan.mismatch,
+        match=file.demonstration.match,
         **built,
     )
 
 
 def _shown(
     table: DemonstrationTable, place: Place, folder: Folder, mdp: MDP
-) -> tuple[Show, Policy | Demonstration | None]:
+) -> tuple[Show, Policy | Trajectories | None]:
     """How the demonstration is given, and what was read of it."""
     if table.policy is not None:
         with (place / "policy").locating():
@@ -169,8 +175,19 @@ def _shown(
     if table.trajectories is not None:
         with (place / "trajectories").locating():
             episodes = read_episodes(folder, table.trajectories, mdp, table.skip)
-            return Show.RECORDED, Demonstration.from_trajectories(mdp, episodes, table.confidence)
+            return Show.RECORDED, episodes
     return Show(table.show or Show.OPTIMAL), None
+
+
+def _estimated(
+    table: DemonstrationTable, episodes: Trajectories, mdp: MDP, built: dict[str, Any]
+) -> Demonstration:
+    """What episodes say of the expert, also in the features that matter, one by one."""
+    weights = built["reward"].weights
+    view = built["view"]
+    rows = [] if view is None else [view.matrix]
+    rows += [built["teachables"].features, *([] if weights is None else [weights[None]])]
+    return Demonstration.from_trajectories(mdp, episodes, table.confidence, rows=np.vstack(rows))
 
 
 def _made(kind: str, call: NamedCall, place: Place, also: dict[str, Any] | None = None) -> Any:

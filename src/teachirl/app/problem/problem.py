@@ -13,7 +13,7 @@ from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration, as_demonstration
 from ...demonstrations.inferred_weights import InferredWeights, infer_weights
 from ...diagnosis.diagnosis import Diagnosis
-from ...learners import Informed
+from ...learners import Informed, MinNormPoint
 from ...learners import Learner as LearnerProtocol
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
@@ -66,6 +66,7 @@ class Problem:
     shown : Policy or Demonstration, if a file gives it
     teacher, learner : Teacher and Learner, who teaches, and who is simulated
     budget, max_cost, mismatch : int and floats, as in `teach`; None where the file says nothing
+    match : ``recordings`` or ``expert``, what learners match where episodes were recorded
     asked : Goals, what must be guaranteed
     baseline : Baseline, whose relative performance is 0
 
@@ -101,6 +102,7 @@ class Problem:
     asked: Goals
     baseline: Baseline
     mismatch: float | None
+    match: str
 
     def __repr__(self) -> str:
         return (
@@ -186,7 +188,16 @@ class Problem:
         found = self.diagnosis
         if self.mismatch is None and found is not None and found.mismatch > 0.0:
             return Matching(found.within(found.library.view))
-        return Matching(self.mismatch)
+        return Matching(self.mismatch, self.nearest if self.match == "recordings" else None)
+
+    @cached_property
+    def nearest(self) -> Floats | None:
+        """array [k], what the policy does that comes nearest to recorded episodes in all features;
+        None if what is shown was not recorded."""
+        if self.show is not Show.RECORDED:
+            return None
+        target = as_demonstration(self.mdp, self.expert).expectations
+        return MinNormPoint().learn(self.mdp, target).expectations
 
     def guaranteed(self, view: Worldview, demonstration: Demonstration) -> float:
         """The relative performance that all learners who match have at least.

@@ -143,6 +143,8 @@ class Reward(Strict):
         exactly_one(self, "weights", "trajectories", "rewards")
         if self.rewards is None and "max_residual" in self.model_fields_set:
             raise ValueError("max_residual is for rewards only")
+        if self.trajectories is None and "match" in self.model_fields_set:
+            raise ValueError("match is for trajectories only")
         if self.trajectories is None and self.skip is not None:
             raise ValueError("skip is for trajectories only")
         return self
@@ -202,6 +204,11 @@ class Demonstration(Strict):
         gt=0.0,
         lt=1.0,
         description="of recorded episodes: how sure to be of what they say about the expert",
+    )
+    match: Literal["recordings", "expert"] = Field(
+        default="recordings",
+        description='of recorded episodes: "recordings" (the default) if the learner matches them as '
+        'closely as a policy can, "expert" if it matches the expert whose sample they are',
     )
 
     @model_validator(mode="after")
