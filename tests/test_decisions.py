@@ -257,7 +257,7 @@ class TestAssessment:
         known, unknown, plausible = assessed(stored("recorded"))["inferred"]
         assert "the weights are not identified" in known and "confidence 95 %" in known
         assert unknown == "Not identified, as either sign is plausible: cold, wet, home, step."
-        assert "8 plausible weights that were tried, the guarantee is between 0 %" in plausible
+        assert "8 plausible weights that were tried, the guarantee is between " in plausible
         assert "teaching risk between" in plausible
         for weight in assessed(stored("recorded"))["weights"]:
             assert -1.0 <= weight["lower"] < weight["weight"] < weight["upper"] <= 1.0
@@ -271,6 +271,45 @@ class TestAssessment:
         assert "leave 0.1 of the rewards" in residual and "unexpressed" in residual
         [mismatch] = assessed(stored("grid", mismatch=0.5))["notes"]
         assert "up to 0.5" in mismatch
+
+    def test_both_readings_of_recordings_are_shown(self, tmp_path):
+        """30 episodes gave 0 % and no remedy, as learners were taken to match the expert alone."""
+        mdp = ti.worlds.gridworld(4, block=2, slip=0.1)
+        expert = ti.optimal_policy(mdp, [1.0, 0.0, 0.0, -1.0]).policy
+        rng = np.random.default_rng(0)
+        seen = ti.sample_trajectories(mdp, expert, episodes=30, horizon=100, rng=rng)
+        ti.write_trajectories(tmp_path / "seen.jsonl", seen, mdp)
+        text = (
+            '[world]\nname = "gridworld"\nsize = 4\nblock = 2\nslip = 0.1\n'
+            '[reward.weights]\n"cell 0" = 1.0\n"cell 3" = -1.0\n[learner]\nsees = ["cell 0"]\n'
+            '[demonstration]\ntrajectories = "seen.jsonl"\n'
+        )
+        (tmp_path / "problem.toml").write_text(text)
+        task = read_problem(tmp_path / "problem.toml")
+        found = assess(task)
+        both = found.readings
+        assert both.recordings.guaranteed > 0.8 and both.recordings.confidence == 1.0
+        assert found.guaranteed == pytest.approx(both.recordings.guaranteed, abs=1e-3)
+        assert both.expert.guaranteed < both.recordings.guaranteed - 0.1
+        # The parts of the error, the reward with its doubt, and what would be enough.
+        assert both.cut < 0.01 < both.chance < 0.5 * task.shown.error
+        truth = float(task.weights @ ti.feature_expectations(mdp, expert))
+        assert both.earns[0] <= truth <= both.earns[1] <= task.task.best.upper
+        assert 30 < both.enough.episodes < 30_000 and both.enough.steps > 10
+        many = ti.sample_trajectories(
+            mdp, expert, episodes=both.enough.episodes, horizon=both.enough.steps, rng=rng
+        )
+        more = ti.Demonstration.from_trajectories(mdp, many, rows=task.worldview.matrix)
+        assert more.error_in(task.worldview) < 1.5 * both.enough.mismatch
+        said = assessed(task)
+        assert [row["guaranteed"] for row in said["readings"]] == [
+            both.recordings.guaranteed,
+            both.expert.guaranteed,
+        ]
+        assert any("cut off" in each and "by chance" in each for each in said["recorded"])
+        other = assess(replace(task, match="expert"))
+        assert other.guaranteed <= both.expert.guaranteed + 1e-3
+        assert other.mismatch == both.expert.mismatch
 
     @pytest.mark.parametrize("given", [None, 0.0, 0.3])
     def test_recorded_episodes_are_matched_as_closely_as_is_said(self, given):

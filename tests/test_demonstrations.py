@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from scipy import stats
 
-from teachirl import MDP, FileFormatError, InvalidInputError, Policy, worlds
+from teachirl import MDP, FileFormatError, InvalidInputError, Policy, Worldview, worlds
 from teachirl.demonstrations import error_bounds, trajectory_files
 from teachirl.demonstrations.demonstration import (
     Demonstration,
@@ -24,6 +24,7 @@ from teachirl.demonstrations.error_bounds import (
     feature_diameter,
     hoeffding_radius,
 )
+from teachirl.demonstrations.row_errors import mean_at_least
 from teachirl.demonstrations.sampling import sample_trajectories
 from teachirl.demonstrations.trajectories import Trajectories, check_trajectories, terminal_states
 from teachirl.demonstrations.trajectory_files import read_trajectories, write_trajectories
@@ -476,6 +477,37 @@ def test_sparse_features_stay_sparse():
     assert peak < mdp.n_states * mdp.n_features * 8 / 20
     assert demo.expectations.sum() == pytest.approx((1 - 0.9**60) / 0.1)
     assert demo.bias == pytest.approx(0.9**60 / 0.1)
+
+
+def test_errors_of_single_features_cover_the_truth():
+    """All rows at once; the full table is that of `benchmarks/confidence.py`."""
+    mdp = small_world("pair")
+    policy = random_policy(mdp)
+    mu = exact_expectations(mdp, policy)
+    rows = np.vstack([np.eye(mdp.n_features), np.ones(mdp.n_features)])
+    held, tighter = 0, 0
+    for repetition in range(60):
+        rng = np.random.default_rng([11, repetition])
+        seen = sample_trajectories(mdp, policy, episodes=25, horizon=6, rng=rng)
+        demo = Demonstration.from_trajectories(mdp, seen, confidence=0.8, rows=rows)
+        along, truth = demo.along, demo.along.rows @ mu
+        held += bool(np.all((along.lower <= truth) & (truth <= along.upper)))
+        off = np.abs(along.rows @ demo.expectations - truth)
+        assert np.all(
+            (off <= along.cut + along.chance) | (along.lower > truth) | (truth > along.upper)
+        )
+        view = Worldview(rows[:1])
+        tighter += demo.error_in(view) < view.norm * demo.error
+        assert demo.error_in(Worldview(3.0 * rows[:1])) == 3.0 * view.norm * demo.error
+    assert held >= 0.8 * 60 and tighter >= 50
+
+
+def test_a_mean_is_at_least_what_is_said_exactly():
+    """Values that are 0 or 1: the probability of failure is a binomial sum."""
+    for m, p, delta in itertools.product((1, 10, 60), (0.05, 0.5, 0.9), (0.2, 0.01)):
+        counts = np.arange(m + 1)
+        low = [mean_at_least(np.r_[np.ones(c), np.zeros(m - c)], 0.0, 1.0, delta) for c in counts]
+        assert stats.binom.pmf(counts, m, p)[np.array(low) > p].sum() <= delta
 
 
 # Demonstrations as such

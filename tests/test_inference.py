@@ -269,7 +269,7 @@ def test_no_features_at_all():
 
 class TestPlausible:
     """What is said of the weights holds, whoever the expert is; the full table is that of
-    `benchmarks/coverage.py`."""
+    `benchmarks/confidence.py`."""
 
     @staticmethod
     def expert(kind, weights):

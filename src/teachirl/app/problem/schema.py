@@ -207,8 +207,8 @@ class Demonstration(Strict):
     )
     match: Literal["recordings", "expert"] = Field(
         default="recordings",
-        description='of recorded episodes: "recordings" (the default) if the learner matches them as '
-        'closely as a policy can, "expert" if it matches the expert whose sample they are',
+        description='of recorded episodes: "recordings" if the learner matches them as closely as '
+        'a policy can, "expert" if it matches the expert whose sample they are',
     )
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Is what is stated with confidence true as often as it says? `python benchmarks/coverage.py`.
+"""Is what is stated with confidence true as often as it says? `python benchmarks/confidence.py`.
 
 Experts of three kinds (optimal, slipping at one step in ten, soft) with random weights act in small
 worlds. For each number of episodes it is counted how often
@@ -6,9 +6,11 @@ worlds. For each number of episodes it is counted how often
 - the region of plausible weights has the expert's weights in it (`in region`),
 - all intervals of single weights hold at once (`intervals`),
 - the estimate is no further off than is said (`degrees`), and how far it is said and is in truth,
-- a sign that is said to be known is wrong (`wrong signs`, of all known).
+- a sign that is said to be known is wrong (`wrong signs`, in all).
 
-Nothing but the last may be rarer than the confidence.
+Then, of recorded episodes, how often the errors of all features hold at once and that of the whole,
+and how large they are for one feature. Nothing that is said to hold may be rarer than the
+confidence.
 """
 
 from __future__ import annotations
@@ -61,6 +63,26 @@ def inferred(mdp: ti.MDP, kind: str, episodes: int, seed: int, confidence: float
     ]
 
 
+def recorded(mdp: ti.MDP, kind: str, episodes: int, seed: int, confidence: float) -> list[float]:
+    """Whether all features' errors hold, and the whole; and both errors, as said and in truth."""
+    rng = np.random.default_rng([seed, episodes])
+    policy = dict(experts(mdp, rng.normal(size=mdp.n_features)))[kind]
+    truth = ti.feature_expectations(mdp, policy)
+    rows = np.eye(mdp.n_features)
+    seen = ti.sample_trajectories(mdp, policy, episodes=episodes, horizon=60, rng=rng)
+    found = ti.Demonstration.from_trajectories(mdp, seen, confidence, rows=rows)
+    off, along = found.expectations - truth, found.along
+    assert along is not None
+    own = along.rows @ truth
+    return [
+        bool(np.all((along.lower <= own) & (own <= along.upper))),
+        float(np.linalg.norm(off)) <= found.error,
+        float(found.error_in(ti.Worldview(rows[:1]))),
+        found.error,
+        float(abs(off[0])),
+    ]
+
+
 HEADINGS = ("in region", "intervals", "degrees", "said", "true", "signs known", "wrong signs")
 
 
@@ -88,6 +110,27 @@ def main() -> None:
                     + "".join(f"{100 * x:11.0f} %" for x in means[:3])
                     + "".join(f"{x:12.1f}°" for x in means[3:5])
                     + f"{100 * means[5]:11.0f} %{means[6]:13.0f}",
+                    flush=True,
+                )
+
+    print()
+    print(f"recordings: {10 * options.repetitions} samples a line, 60 steps")
+    headings = ("each feature", "the whole", "one, said", "whole, said", "one, true")
+    print(f"{'world':8}{'expert':10}{'episodes':>8}" + "".join(f"{h:>13}" for h in headings))
+    for name, mdp in worlds():
+        for kind in ("optimal", "slipping", "soft"):
+            for episodes in options.episodes:
+                rows = np.array(
+                    [
+                        recorded(mdp, kind, episodes, seed, options.confidence)
+                        for seed in range(10 * options.repetitions)
+                    ]
+                )
+                means = rows.mean(axis=0)
+                print(
+                    f"{name:8}{kind:10}{episodes:8}"
+                    + "".join(f"{100 * x:11.1f} %" for x in means[:2])
+                    + "".join(f"{x:13.2f}" for x in means[2:]),
                     flush=True,
                 )
 
