@@ -220,7 +220,9 @@ class PlausibleWeights:
     @property
     def signs(self) -> Ints:
         """int array [k]: 1 and −1 where the sign of a weight is known, 0 where it is not."""
-        return np.asarray((self.lower > 0.0).astype(np.int64) - (self.upper < 0.0))
+        positive = (self.lower >= 0.0) & (self.upper > 0.0)
+        negative = (self.upper <= 0.0) & (self.lower < 0.0)
+        return np.asarray(positive.astype(np.int64) - negative)
 
     def contains(self, weights: ArrayLike) -> bool:
         """Whether weights are plausible; of any length, shaped or not.

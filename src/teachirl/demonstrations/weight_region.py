@@ -161,7 +161,9 @@ def explore(walk: Walk, steps: int) -> Region:
         for side, sign in zip(ends, (-1.0, 1.0), strict=True):
             side[:] = [sign * walk.reach(sign * axis) for axis in np.eye(len(side))]
     beyond = MISSED * (ends[1] - ends[0])
-    lower, upper = ends[0] - beyond, ends[1] + beyond
+    # Up to 0 and no further: a sign that no point contradicts is taken as known.
+    lower = np.where(ends[0] > 0.0, np.maximum(ends[0] - beyond, 0.0), ends[0] - beyond)
+    upper = np.where(ends[1] < 0.0, np.minimum(ends[1] + beyond, 0.0), ends[1] + beyond)
     lower, upper = (frozen(np.clip(side, -1.0, 1.0)) for side in (lower, upper))
     return Region(frozen(kept), lower, upper)
 

@@ -241,8 +241,9 @@ def _bound_in_words(problem: Problem, proved: Certificate, bound: Bound) -> str:
 
 def _could_go_wrong(found: Assessment) -> Section:
     """The worst policy that looks the same, feature by feature."""
+    whose = "expert" if found.readings is None else "recorded"
     table = differences_table(
-        "How the worst policy differs", found.differences, ("expert", "worst", "reward lost")
+        "How the worst policy differs", found.differences, (whose, "worst", "reward lost")
     )
     elements: tuple[Element, ...] = (table,)
     if found.differences:
