@@ -66,7 +66,7 @@ class Problem:
     shown : Policy or Demonstration, if a file gives it
     teacher, learner : Teacher and Learner, who teaches, and who is simulated
     budget, max_cost, mismatch : int and floats, as in `teach`; None where the file says nothing
-    match : ``recordings`` or ``expert``, what learners match where episodes were recorded
+    match : str, ``recordings`` or ``expert``, what learners match where episodes were recorded
     asked : Goals, what must be guaranteed
     baseline : Baseline, whose relative performance is 0
 
