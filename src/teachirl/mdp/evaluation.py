@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 # Elimination may store so many entries in each factor, as a multiple of those that the chain has,
 # and take so many products for each of them: at most, and for each column.
-FILL, MOST_WORK, WORK = 3.0, 100, 4
+FILL, MOST_WORK, WORK = 3.0, 100, 8
 # A chain mixes if so many steps suffice; after so many it is known how many there will be.
 STEPS, PROBE = 60, 25
 # BiCGSTAB gives up after so many steps.
