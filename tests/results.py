@@ -1,5 +1,6 @@
 """Results to report on, put together from the library's parts."""
 
+import math
 from dataclasses import replace
 from itertools import accumulate
 
@@ -13,9 +14,11 @@ from teachirl.app.decisions import (
     Difference,
     Ending,
     Frontier,
-    Guarantee,
     Outcome,
+    Patience,
     Point,
+    Searched,
+    SetToTeach,
     Simulated,
     Step,
     TeachingPlan,
@@ -56,9 +59,8 @@ def assessment_of(problem):
     mdp, view, weights = problem.mdp, problem.worldview, problem.weights
     shown = problem.task.demonstration
     proved = ti.certify(mdp, view, weights, shown)
-    bounds = (proved.theorem_1, proved.width, proved.exact)
     witness = proved.worst.witness
-    return Assessment(
+    found = Assessment(
         best=problem.task.best.upper,
         worst=problem.task.worst.lower,
         expert=float(weights @ shown.expectations),
@@ -66,17 +68,7 @@ def assessment_of(problem):
         doubt=None,
         readings=None,
         risk=ti.teaching_risk(view, weights),
-        relative_risk=ti.relative_risk(mdp, view, weights),
         blind_spot=ti.blind_spot(mdp, view, weights),
-        guarantees=tuple(
-            Guarantee(
-                each.name,
-                each.least,
-                problem.task.relative_at_least(each.least),
-                each.gap,
-            )
-            for each in bounds
-        ),
         guaranteed=proved.guaranteed,
         stakes=stakes_of(problem, proved.least_reward, witness),
         account=expert_account(problem),
@@ -85,13 +77,21 @@ def assessment_of(problem):
         demonstration=shown,
         witness=witness,
         differences=differences(problem, shown.expectations, ti.feature_expectations(mdp, witness)),
+        proved=proved,
+        problem=problem,
+        patience=Patience(),
+        parts=(),
+    )
+    # What would be computed when it is asked for.
+    vars(found).update(
+        certificate=proved,
         learners=(
             Simulated("Projection", Outcome.LEARNED, 0.75, 1e-7, ti.learners.LearnStatus.MATCHED),
             Simulated("MaxMargin", Outcome.TOO_LARGE),
         ),
         below=None,
-        certificate=proved,
     )
+    return found
 
 
 def stakes_of(problem, reward, witness=None):
@@ -139,6 +139,9 @@ def plan_of(problem, *, wanted=0.8996):
     return TeachingPlan(
         teacher="GapGreedy",
         learner="MinNormPoint",
+        chosen=SetToTeach(Searched.ALL, (0, 1), 4, 7),
+        cut=None,
+        seconds=math.inf,
         steps=steps,
         stop=min(2, len(steps) - 1),
         ending=Ending.REACHED,

@@ -14,6 +14,9 @@ from problem_files import PROBLEMS, copied
 from teachirl.app import cli, decisions
 from teachirl.app.problem import example_text, read_problem
 from teachirl.app.render import html
+from teachirl.guarantees.solvers import bundle
+from teachirl.learners import MaxMargin
+from teachirl.mdp import clock
 
 COMMANDS = {"certify": "assessment", "teach": "plan", "frontier": "frontier"}
 PAGE = (Path(__file__).parents[1] / "docs" / "decisions.md").read_text(encoding="utf-8")
@@ -225,9 +228,48 @@ class TestInterrupts:
             signal.raise_signal(signal.SIGINT)
 
         monkeypatch.setattr(html, "page", interrupted)
-        result = teachirl("frontier", PROBLEMS / "grid.toml", "--out", tmp_path / "out")
-        assert result == (130, "", "")
+        code, out, err = teachirl("frontier", PROBLEMS / "grid.toml", "--out", tmp_path / "out")
+        assert (code, err) == (130, "")
+        assert "Exact: shown the same" in out  # what was printed before stays
         assert not (tmp_path / "out").exists()
+
+    @pytest.mark.parametrize("as_json", [False, True])
+    def test_keep_what_is_proved(self, teachirl, tmp_path, monkeypatch, as_json):
+        """The guarantee is there, and the learners before; those after it are not."""
+
+        def interrupted(*_):
+            signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(MaxMargin, "learn", interrupted)
+        given = ("certify", PROBLEMS / "grid.toml", "--out", tmp_path / "out")
+        code, out, err = teachirl(*given, *(("--json",) if as_json else ()))
+        assert code == 130 and "wrote" in err
+        assert (tmp_path / "out" / "report.html").exists()
+        if as_json:
+            ended = [each["ended"] for each in json.loads(out)["assessment"]["learners"]]
+            left_out = [text.startswith("not simulated: cut short") for text in ended]
+            assert left_out == [False] + [True] * 7
+        else:
+            assert "guaranteed as things stand" in out and out.count("cut short") == 7
+
+    def test_a_long_search_ends_with_what_it_has(self, teachirl, monkeypatch):
+        """Ctrl-C in the midst of the worst case: its bounds hold, and are printed."""
+        real, calls = bundle.Search.look, iter(range(10_000))
+
+        def look(*given):
+            if next(calls) == 1:
+                signal.raise_signal(signal.SIGINT)
+            return real(*given)
+
+        monkeypatch.setattr(bundle.Search, "look", look)
+        monkeypatch.setattr(clock, "_ahead", 0.0)
+        code, out, _ = teachirl("certify", PROBLEMS / "lake.toml")
+        assert code == 130 and "- Cut short by Ctrl-C: what was proved by then is shown." in out
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_seconds(self, teachirl, command):
+        code, out, err = teachirl(command, PROBLEMS / "lake.toml", "--seconds", "0")
+        assert (code, err) == (0, "") and "guarantee" in out
 
     @pytest.mark.slow
     @pytest.mark.parametrize("seconds", [0.0, 1.0, 2.0])
@@ -244,5 +286,8 @@ class TestInterrupts:
             out, err = process.communicate(timeout=60)
         finally:
             process.kill()
-        assert (process.returncode, out, err) == (130, b"", b"")
-        assert [each.name for each in tmp_path.iterdir()] == ["problem.toml"]
+        assert process.returncode == 130 and b"Traceback" not in err
+        # Either nothing was proved, or what was is printed, and the report whole.
+        wrote = (tmp_path / "out" / "report.html").exists()
+        assert wrote == (b"Cut short by Ctrl-C" in out)
+        assert wrote or out == b""

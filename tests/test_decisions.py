@@ -12,14 +12,24 @@ import pytest
 import teachirl as ti
 from problem_files import PROBLEMS
 from results import written
-from teachirl.app.decisions import Cut, Outcome, assess, frontier, plan, simulations
+from teachirl.app.decisions import (
+    Cut,
+    Outcome,
+    Patience,
+    Searched,
+    assess,
+    frontier,
+    plan,
+    simulations,
+)
 from teachirl.app.decisions.comparison import differences
 from teachirl.app.document import answer
 from teachirl.app.problem import Show, read_problem
 from teachirl.app.render.json import contents
 from teachirl.figures.digits import at_most, counted, percent_at_least
 from teachirl.guarantees.worst_case import worst_case
-from teachirl.learners import LearnStatus, Projection
+from teachirl.learners import LearnStatus, MinNormPoint, Projection
+from teachirl.mdp import clock
 
 SETS = import_module("teachirl.app.decisions.set_search")
 CHAIN = """
@@ -378,14 +388,64 @@ class TestPlan:
         assert (first.performance, first.mismatch) == (own.performance, own.mismatch)
         assert first.guaranteed == pytest.approx(now.guaranteed, abs=1e-6)
 
-    def test_prices_count_whatever_there_is_to_spend(self, problem):
-        asked = problem(GRID)
-        now = guaranteed(asked, [])
-        gains = [guaranteed(asked, [i]) - now for i in range(5)]
-        assert np.argmax(gains / asked.task.costs) != np.argmax(gains)
+    @pytest.mark.parametrize("wanted", [0.3, 0.9, 0.99, 1.0])
+    @pytest.mark.parametrize("limits", [{}, {"budget": 2}, {"max_cost": 3.5}])
+    def test_no_set_that_is_enough_is_cheaper(self, problem, wanted, limits):
+        asked = problem(GRID, asked=ti.Goals(wanted), **limits)
         found = plan(asked)
-        assert found.steps[1].feature == np.argmax(gains / asked.task.costs)
-        assert asked.max_cost is None and "max_cost" not in planned(asked)["reason"]
+        assert found.chosen.searched is Searched.ALL and found.chosen.free == 5
+        every = [
+            (cost, value)
+            for members, (cost, value) in brute_force(asked).items()
+            if len(members) <= limits.get("budget", 5) and cost <= limits.get("max_cost", 99.0)
+        ]
+        enough = [cost for cost, value in every if value >= wanted - 1e-9]
+        if enough:
+            assert found.reached and found.taught[-1].cost == min(enough)
+        else:
+            most = max(value for _, value in every)
+            cheapest = min(cost for cost, value in every if value >= most - 1e-6)
+            assert found.steps[-1].guaranteed == pytest.approx(most, abs=2e-6)
+            assert found.steps[-1].cost <= cheapest
+        assert "32 sets of 5 features were searched" in planned(asked)["searched"]
+
+    def test_without_time_to_search_nothing_is_taught_that_is_not_needed(self, problem):
+        asked = problem(GRID, asked=ti.Goals(0.9))
+        search = SETS.SetSearch(asked, Patience())
+        search.tighten(0)
+        thin = search.thinned(len(search.order) - 1, search.goal)
+        members = search.bounds.members(thin)
+        assert guaranteed(asked, members) >= 0.9
+        for each in members:
+            assert guaranteed(asked, set(members) - {each}) < 0.9
+
+    def test_other_teachers_have_aims_of_their_own(self, problem):
+        asked = problem(GRID, asked=ti.Goals(0.9), teacher=ti.teachers.TRGreedy())
+        assert plan(asked).chosen.searched is Searched.TEACHER
+        assert planned(asked)["searched"].startswith("The sets that TRGreedy leads through")
+
+    def test_two_are_taught_where_no_one_helps(self, problem):
+        found = plan(problem(PAIR, asked=ti.Goals(0.9)))
+        assert {step.name for step in found.taught} == {"either", "cell 15"}
+
+    @pytest.mark.parametrize("rounds", [0, 1])
+    def test_cut_short_the_steps_so_far_hold(self, problem, monkeypatch, rounds):
+        asked = problem(GRID, asked=ti.Goals(1.0))
+        whole, calls = plan(asked), iter(range(100))
+
+        def learn(*_):
+            if next(calls) > rounds:
+                raise KeyboardInterrupt
+            return whole.lesson.policy
+
+        real = MinNormPoint.learn
+        monkeypatch.setattr(MinNormPoint, "learn", lambda *given: (learn(), real(*given))[1])
+        found = plan(asked)
+        assert found.cut is Cut.INTERRUPTED and len(found.steps) == rounds + 1
+        for step, same in zip(found.steps, whole.steps, strict=False):
+            assert (step.name, step.guaranteed) == (same.name, same.guaranteed)
+        said = contents(answer(asked, found))
+        assert said["cut_short"].startswith("Cut short by Ctrl-C")
 
     def test_one_price_for_all(self, problem):
         text = re.sub(r"cost = .*", "cost = 2.0", GRID)
@@ -617,7 +677,7 @@ class TestFrontier:
                 raise KeyboardInterrupt
             return float(cut is Cut.OUT_OF_TIME and now > allowed)
 
-        monkeypatch.setattr(SETS.clock, "seconds", ticks)
+        monkeypatch.setattr(clock, "seconds", ticks)
         found = frontier(asked, seconds=1.0)
         assert not found.exact and found.cut is cut
         said = contents(answer(asked, found))
@@ -632,23 +692,21 @@ class TestFrontier:
         assert found.enough_at_least <= cheapest
         assert found.enough is None or found.enough.cost >= cheapest
 
-    def test_a_greedy_plan_comes_first(self, problem):
-        """Cut short after it, the curve is no worse than the plan of `teach`."""
-        asked = problem(GRID, asked=ti.Goals(0.99))
-        search = SETS.SetSearch(asked, SETS.Patience())
-        search.tighten(0)
-        search.follow()
-        last = plan(asked).steps[-1]
-        within = [each for each in search.envelope() if search.cost[each] <= last.cost]
-        assert max(map(search.guaranteed, within)) >= last.guaranteed - 1e-3
+    def test_cut_short_it_is_no_worse_than_the_plan(self, problem, monkeypatch):
+        monkeypatch.setattr(SETS.SetSearch, "curve", lambda *_: False)
+        for goals in (ti.Goals(0.99), ti.Goals()):
+            asked = problem(GRID, asked=goals)
+            found, last = frontier(asked), plan(asked).steps[-1]
+            reached = [each.guaranteed for each in found.points if each.cost <= last.cost]
+            assert max(reached) >= last.guaranteed - 1e-3
 
     def test_two_are_taught_at_once_where_no_one_helps(self, problem):
         asked = problem(PAIR)
         found = frontier(asked)
         assert [point.features for point in found.points] == [(), ("either", "cell 15")]
-        search = SETS.SetSearch(asked, SETS.Patience())
+        search = SETS.SetSearch(asked, Patience())
         search.tighten(0)
-        assert [search.names(each) for each in search.follow()] == [(), ("either", "cell 15")]
+        assert search.names(search.follow()) == ("either", "cell 15")
 
     def test_without_any_time_there_is_what_must_be_taught(self, problem):
         text = GRID.replace(

@@ -121,11 +121,11 @@ def test_what_is_shown_is_printed(program, arguments, shown, monkeypatch, capsys
             at = places[0] + len(lines)
 
 
-def test_driving_is_planned_for_11():
+def test_driving_is_planned_for_10():
     found = planned("driving")
     names = [step.name for step in found.steps[1 : found.stop + 1]]
-    assert names == ["lane change", "braking", "ahead 1", "ahead 2"]
-    assert found.reached and found.steps[found.stop].cost == 11.0
+    assert names == ["lane change", "ahead 1", "ahead 2"]
+    assert found.reached and found.steps[found.stop].cost == 10.0
     risks = [step.risk for step in found.steps]
     assert all(0.97 < risk < 0.98 for risk in risks)
 

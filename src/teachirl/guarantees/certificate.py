@@ -154,6 +154,8 @@ def certify(
     max_seconds: float = math.inf,
     size: Diameter | None = None,
     indistinct: Indistinct | None = None,
+    worst: WorstCaseBounds | None = None,
+    theorems: bool = True,
 ) -> Certificate:
     """All certificates, cheapest first: width, Theorem 1, the exact worst case, Theorem 2.
 
@@ -170,6 +172,8 @@ def certify(
     method, tolerance, max_seconds : str, float, float, for the exact worst case, see `worst_case`
     size : Diameter, `diameter(mdp)`, if it is known already
     indistinct : Indistinct, `indistinct_directions(mdp)`, if it is known already
+    worst : WorstCaseBounds, the exact worst case, if it is known already
+    theorems : bool, False to leave out Theorems 1 and 2 and the best look, which may take longer
 
     Returns
     -------
@@ -186,23 +190,19 @@ def certify(
     width      gap ≤ 24.8173
     exact      gap ≤ 24.8173
     guaranteed relative performance 0.000
-    >>> print(ti.certify(mdp, ti.Worldview.select(mdp, ["cell 1", "cell 5"]), weights, expert))
-    Theorem 1  gap ≤ 13.3183
-    width      gap ≤ 8.3747
-    exact      gap ≤ 0.0000
-    guaranteed relative performance 1.000
     """
     _check_asked(method, target)
     case = _posed(mdp, view, weights, demonstration, mismatch)
-    theorem_1 = exact = theorem_2 = look = worst = None
+    theorem_1 = exact = theorem_2 = look = None
     width = width_bound(case, view, case.w)
-    if not case.proves(target, width):
+    if theorems and not case.proves(target, width):
         never = indistinct_directions(mdp) if indistinct is None else indistinct
         around = diameter_at_most(mdp) if size is None else size.upper
         width, theorem_1 = width_and_theorem_1(case, width, around, never)
     if not case.proves(target, width) or not case.surely_matched:
-        limits = {"tolerance": tolerance, "max_seconds": max_seconds}
-        worst = worst_case(mdp, view, case.w, case.shown, mismatch, method=method, **limits)
+        if worst is None:
+            limits = {"tolerance": tolerance, "max_seconds": max_seconds}
+            worst = worst_case(mdp, view, case.w, case.shown, mismatch, method=method, **limits)
         exact = exact_bound(case, worst, width)
     if theorem_1 is not None and not case.proves(target, exact or width):
         theorem_2 = looks_optimal(mdp, view, case.w, case.shown, around)

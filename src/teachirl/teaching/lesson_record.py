@@ -28,6 +28,7 @@ class LessonStatus(Status):
     OUT_OF_BUDGET = "as many features as allowed were taught; raise budget to go on"
     OUT_OF_MONEY = "no feature that is left is within max_cost"
     NOTHING_LEFT = "all features that may be taught were taught"
+    CUT_SHORT = "the time was up, or it was interrupted; what is proved by then holds"
     NOTHING_HELPS = "no feature that is left would help, says the teacher"
 
 

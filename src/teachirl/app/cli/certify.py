@@ -6,8 +6,15 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from .options import AsJson, File, Out, Sees, Set
-from .problems import deciding, end_as_missed, print_document, write_report
+from .options import AsJson, File, Out, Seconds, Sees, Set
+from .problems import (
+    deciding,
+    end_as_missed,
+    end_if_interrupted,
+    print_document,
+    unlimited,
+    write_report,
+)
 
 AtLeast: TypeAlias = Annotated[
     float | None,
@@ -24,6 +31,7 @@ def certify(
     file: File,
     out: Out = None,
     at_least: AtLeast = None,
+    seconds: Seconds = None,
     sees: Sees = None,
     sets: Set = None,
     as_json: AsJson = False,
@@ -37,10 +45,11 @@ def certify(
     from ..document import answer, report
 
     with deciding(file, sees, sets) as (problem, progress):
-        found = assess(problem, progress=progress)
+        found = assess(problem, seconds=unlimited(seconds), progress=progress)
+        print_document(answer(problem, found), as_json, progress)
         if out is not None:
             write_report(out, report(problem, found))
-    print_document(answer(problem, found), as_json)
+    end_if_interrupted(found.patience.cut)
     if at_least is not None and found.guaranteed < at_least - SAME_GUARANTEE:
         have, wanted = percent_at_least(found.guaranteed), asked(at_least)
         end_as_missed(f"{wanted} were asked for, {have} are guaranteed")

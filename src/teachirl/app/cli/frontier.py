@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
-
-import typer
-
-from .options import AsJson, File, Out, Sees, Set
-from .problems import deciding, print_document, write_report
-
-Seconds: TypeAlias = Annotated[
-    float, typer.Option(min=0.0, metavar="N", help="How long to search for better sets.")
-]
+from .options import AsJson, File, Out, Seconds, Sees, Set
+from .problems import deciding, end_if_interrupted, print_document, standing, write_report
 
 
 def frontier(
@@ -26,12 +18,12 @@ def frontier(
 
     The report also says how things stand, as that of `certify` does.
     """
-    from ..decisions import assess
     from ..decisions import frontier as trace
     from ..document import answer, report
 
     with deciding(file, sees, sets) as (problem, progress):
-        found = trace(problem, seconds=seconds, progress=progress)
+        found = trace(problem, seconds=seconds or 0.0, progress=progress)
+        print_document(answer(problem, found), as_json, progress)
         if out is not None:
-            write_report(out, report(problem, assess(problem, progress=progress), found))
-    print_document(answer(problem, found), as_json)
+            write_report(out, report(problem, standing(problem, found.cut, progress), found))
+    end_if_interrupted(found.cut)

@@ -27,6 +27,14 @@ def summary(command: Callable[..., None]) -> str:
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The problem file, TOML.")]
+Seconds: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        metavar="N",
+        help="How long it may take; what is proved by then is printed, and that it was cut short.",
+    ),
+]
 Sees: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from .screen import loading
 
 if TYPE_CHECKING:
     from ...study.progress import Progress
+    from ..decisions import Assessment, Cut
     from ..document.elements import Document
     from ..problem import Change, Problem
 
@@ -37,6 +39,8 @@ def changes_of(sees: str | None, sets: list[str] | None) -> list[Change]:
     return [*seen, *(Change.set(text) for text in sets or [])]
 
 
+# Seconds for the rest of a report, once Ctrl-C or the time has ended what it is about.
+HURRY = 5.0
 # The exit code of a command that has its answer: what was asked for is not guaranteed.
 NOT_GUARANTEED = 3
 
@@ -54,8 +58,33 @@ def write_report(out: Path, document: Document) -> None:
     typer.echo(f"teachirl: wrote {html.write_report(out, document)}", err=True)
 
 
-def print_document(document: Document, as_json: bool) -> None:
-    """The answer on stdout, as text or as JSON."""
+def print_document(document: Document, as_json: bool, progress: Progress | None = None) -> None:
+    """The answer on stdout, as JSON, or as text that comes as it is found."""
     from ..render import console, json
 
-    (json if as_json else console).print_document(document)
+    if as_json:
+        json.print_document(document)
+    elif progress is None:
+        console.print_document(document)
+    else:
+        console.print_document(document, progress.paused)
+
+
+def unlimited(seconds: float | None) -> float:
+    """Seconds that an option gives, or as many as it takes."""
+    return math.inf if seconds is None else seconds
+
+
+def standing(problem: Problem, cut: Cut | None, progress: Progress) -> Assessment:
+    """How things stand, for a report; in a hurry if what it is about was cut short."""
+    from ..decisions import assess
+
+    return assess(problem, seconds=math.inf if cut is None else HURRY, progress=progress)
+
+
+def end_if_interrupted(cut: Cut | None) -> None:
+    """After Ctrl-C what was proved is printed and written; the exit code says that it was."""
+    from ..decisions import Cut
+
+    if cut is Cut.INTERRUPTED:
+        raise typer.Exit(130)

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import typer
 
-from .options import AsJson, File, Out, Sees, Set
-from .problems import deciding, end_as_missed, print_document, write_report
+from .options import AsJson, File, Out, Seconds, Sees, Set
+from .problems import (
+    deciding,
+    end_as_missed,
+    end_if_interrupted,
+    print_document,
+    standing,
+    unlimited,
+    write_report,
+)
 
 
 def teach(
-    file: File, out: Out = None, sees: Sees = None, sets: Set = None, as_json: AsJson = False
+    file: File,
+    out: Out = None,
+    seconds: Seconds = None,
+    sees: Sees = None,
+    sets: Set = None,
+    as_json: AsJson = False,
 ) -> None:
     """Plan what to teach: in which order, where to stop, and what to demonstrate.
 
@@ -17,16 +30,17 @@ def teach(
     is not simply an optimal one is written to DIR/demonstration.csv. Exit code 3 if what the file
     asks for cannot be guaranteed.
     """
-    from ..decisions import assess, plan
+    from ..decisions import plan
     from ..document import answer, missed, report
 
     with deciding(file, sees, sets) as (problem, progress):
-        found = plan(problem, progress=progress)
+        found = plan(problem, seconds=unlimited(seconds), progress=progress)
+        print_document(answer(problem, found), as_json, progress)
         if out is not None:
-            write_report(out, report(problem, assess(problem, progress=progress), found))
+            write_report(out, report(problem, standing(problem, found.cut, progress), found))
             if found.differences and found.policy is not None:
                 found.policy.save(out / "demonstration.csv")
                 typer.echo(f"teachirl: wrote {out / 'demonstration.csv'}", err=True)
-    print_document(answer(problem, found), as_json)
+    end_if_interrupted(found.cut)
     if not found.reached:
         end_as_missed(missed(found.stakes.goals))

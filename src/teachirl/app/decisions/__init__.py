@@ -9,9 +9,10 @@ from .differing import Differing, differing, news
 from .doubt import WeightDoubt
 from .expert import Collected, ExpertAccount, expert_account
 from .frontier import Frontier, Point, frontier
+from .patience import Cut, Patience
 from .policies import policies
 from .readings import Enough, Reading, Readings
-from .set_search import Cut
+from .set_to_teach import Searched, SetToTeach
 from .simulations import Outcome, Simulated
 from .stakes import GoalResult, Stakes
 from .teaching_plan import Alternative, Ending, Step, TeachingPlan, plan
@@ -39,9 +40,12 @@ __all__ = [
     "Oddity",
     "Offer",
     "Outcome",
+    "Patience",
     "Point",
     "Reading",
     "Readings",
+    "Searched",
+    "SetToTeach",
     "Shortfall",
     "Simulated",
     "Stakes",

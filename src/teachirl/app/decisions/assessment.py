@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
 from ...guarantees.certificate import Certificate, certify
 from ...guarantees.gap_bounds import Bound
+from ...mdp import clock
 from ...mdp.occupancy import feature_expectations
+from ...mdp.planning import optimal_policy
 from ...mdp.policy import Policy
-from ...study.progress import Progress
+from ...study.progress import Part, Progress
 from ...teaching.task import Task
 from ...views.teaching_risk import BlindSpot, blind_spot, relative_risk, teaching_risk
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
 from .doubt import WeightDoubt, weight_doubt
 from .expert import ExpertAccount, expert_account
+from .patience import Patience
 from .readings import Readings, readings
 from .simulations import LEARNERS, Simulated, simulate
 from .stakes import Stakes, stakes
+
+# Seconds that the theorems, and then the learners, take at most: they bind nobody.
+ASIDE = 30.0
+# MDPs that Theorem 2 and the best look take, about.
+LOOKS = 150
+# Seconds that the guarantee has in any case.
+LEAST = 1e-3
+# A time that ends: on Ctrl-C a search is told that it is over.
+AGES = 1e9
 
 
 @dataclass(frozen=True)
@@ -52,9 +66,8 @@ class Assessment:
     weights : array [k]
     readings : Readings, two ways to take recorded episodes; None if nothing was recorded
     doubt : WeightDoubt, what is left under other plausible weights; None if they were not inferred
-    risk, relative_risk : the teaching risk, and that among what policies can change
+    risk : the teaching risk
     blind_spot : BlindSpot, what the learner confuses that matters most
-    guarantees : those of Theorem 1, of the width and of the exact worst case, in this order
     guaranteed : relative performance that the best of them proves
     stakes : Stakes, what that means in reward, and for what was asked
     account : ExpertAccount, what the expert does
@@ -64,9 +77,10 @@ class Assessment:
     witness : the worst policy that could be mistaken for the expert's; None if none was found
     differences : how that differs from the expert's, what costs most first; features that differ by
         rounding are left out
-    learners : what each learner would do
-    below : Shortfall, the learner who falls furthest below what is guaranteed; None if nobody does
-    certificate : Certificate, with all the terms
+    proved : Certificate, what the guarantee rests on: without the theorems
+    problem : Problem that it is about
+    patience : Patience, how long the rest may take; its `cut` says whether that was too short
+    parts : two Part, to tell of what is being done
     """
 
     best: float
@@ -76,9 +90,7 @@ class Assessment:
     doubt: WeightDoubt | None
     readings: Readings | None
     risk: float
-    relative_risk: float
     blind_spot: BlindSpot
-    guarantees: tuple[Guarantee, ...]
     guaranteed: float
     stakes: Stakes
     account: ExpertAccount
@@ -87,22 +99,78 @@ class Assessment:
     demonstration: Demonstration
     witness: Policy | None
     differences: tuple[Difference, ...]
-    learners: tuple[Simulated, ...]
-    below: Shortfall | None
-    certificate: Certificate
+    proved: Certificate
+    problem: Problem
+    patience: Patience
+    parts: tuple[Part, Part]
+
+    @cached_property
+    def relative_risk(self) -> float:
+        """The teaching risk among what policies can change."""
+        problem = self.problem
+        indistinct = problem.task.indistinct
+        return relative_risk(problem.mdp, problem.worldview, problem.weights, indistinct=indistinct)
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """All that is proved, with Theorems 1 and 2 and the best look if there is time for them."""
+        problem, share, found = self.problem, self.patience.share(0.5, ASIDE), self.proved
+        # The boxes around all policies' features take four MDPs a feature.
+        began = clock.seconds()
+        optimal_policy(problem.mdp, problem.weights)
+        needed = (clock.seconds() - began) * (4 * problem.mdp.n_features + LOOKS)
+        if needed <= share.seconds and not share.over():
+            with share.work():
+                found = certify(
+                    problem.mdp,
+                    problem.worldview,
+                    problem.weights,
+                    self.demonstration,
+                    self.mismatch,
+                    worst=found.worst,
+                    indistinct=problem.task.indistinct,
+                )
+        self.parts[0].advance()
+        return found
+
+    @property
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """Those of Theorem 1, if there was time, of the width and of the exact worst case."""
+        return _guarantees(self.problem.task, self.certificate)
+
+    @cached_property
+    def learners(self) -> tuple[Simulated, ...]:
+        """What each learner would do."""
+        found, share = [], self.patience.share(1.0, ASIDE)
+        for each in simulate(self.problem, self.proved, self.mismatch, share):
+            found.append(each)
+            self.parts[1].advance()
+        return tuple(found)
+
+    @cached_property
+    def below(self) -> Shortfall | None:
+        """The learner who falls furthest below what is guaranteed; None if nobody does."""
+        learners, found = self.learners, list[Shortfall | None]()
+        if not self.patience.over():
+            with self.patience.work():
+                found.append(_below(self.problem, self.guaranteed, learners))
+        return found[0] if found else None
 
 
-def assess(problem: Problem, *, progress: Progress | None = None) -> Assessment:
+def assess(
+    problem: Problem, *, seconds: float = math.inf, progress: Progress | None = None
+) -> Assessment:
     """How things stand: what is guaranteed of the learner as it is, and what learners would do.
 
     Parameters
     ----------
     problem : Problem
+    seconds : how long it may take in all; what is proved by then, or by Ctrl-C, is returned
     progress : Progress, to tell of what is being done; by default nobody is told
 
     Returns
     -------
-    Assessment
+    Assessment, with what is guaranteed; the rest is computed when it is asked for
 
     Examples
     --------
@@ -127,20 +195,14 @@ def assess(problem: Problem, *, progress: Progress | None = None) -> Assessment:
     >>> [(each.name, round(each.lost, 1)) for each in found.differences[:2]]
     [('cell 1', 4.1), ('cell 5', 4.1)]
     """
-    progress = progress or Progress()
-    proofs = progress.part("certificates", 2)
-    people = progress.part("learners", len(LEARNERS), weight=0.5)
+    progress, patience = progress or Progress(), Patience(seconds)
+    parts = progress.part("theorems", 1), progress.part("learners", len(LEARNERS), weight=0.5)
     task, view = problem.task, problem.worldview
     mdp, weights, shown = problem.mdp, problem.weights, task.demonstration
-    indistinct = task.indistinct
-    proofs.advance()
     mismatch = problem.matching.within(view, shown)
-    proved = certify(mdp, view, weights, shown, mismatch, indistinct=indistinct)
-    proofs.advance()
-    learners = []
-    for each in simulate(problem, proved, mismatch):
-        learners.append(each)
-        people.advance()
+    limit = min(max(seconds, LEAST), AGES)
+    with patience.gently():
+        proved = certify(mdp, view, weights, shown, mismatch, max_seconds=limit, theorems=False)
     assert proved.worst is not None
     witness = proved.worst.witness if proved.matchable else None
     known, least = proved.worst, proved.least_reward
@@ -153,9 +215,7 @@ def assess(problem: Problem, *, progress: Progress | None = None) -> Assessment:
         doubt=weight_doubt(problem),
         readings=readings(problem),
         risk=teaching_risk(view, weights),
-        relative_risk=relative_risk(mdp, view, weights, indistinct=indistinct),
         blind_spot=blind_spot(mdp, view, weights),
-        guarantees=_guarantees(task, proved),
         guaranteed=promise.performance,
         stakes=stakes(problem, shown, promise, witness),
         account=expert_account(problem),
@@ -166,17 +226,16 @@ def assess(problem: Problem, *, progress: Progress | None = None) -> Assessment:
         differences=()
         if witness is None
         else differences(mdp, weights, shown.expectations, feature_expectations(mdp, witness)),
-        learners=tuple(learners),
-        below=_below(problem, promise.performance, learners),
-        certificate=proved,
+        proved=proved,
+        problem=problem,
+        patience=patience,
+        parts=parts,
     )
 
 
 def _guarantees(task: Task, proved: Certificate) -> tuple[Guarantee, ...]:
     """What each of the certificates proves, from loose to exact."""
-    assert proved.theorem_1 is not None and proved.exact is not None
-    bounds = (proved.theorem_1, proved.width, proved.exact)
-    return tuple(_guarantee(task, proved, bound) for bound in bounds)
+    return tuple(_guarantee(task, proved, bound) for bound in proved.bounds)
 
 
 def _guarantee(task: Task, proved: Certificate, bound: Bound) -> Guarantee:

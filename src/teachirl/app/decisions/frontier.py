@@ -12,7 +12,8 @@ from ...views.teaching_risk import teaching_risk
 from ..problem import Problem
 from .comparison import ASIDE
 from .limited_sets import LimitedSets
-from .set_search import WORTH, Cut, Patience, SetSearch
+from .patience import Cut, Patience
+from .set_search import WORTH, SetSearch
 from .stakes import Stakes, matching_witness, stakes
 
 # How long to search, unless told otherwise: as long as one likes to wait for a table.
@@ -143,6 +144,7 @@ def frontier(
         if not patience.over():
             search.tighten(len(search.order) - 1)
         search.follow()
+        search.best()  # as `teach` does: in no time is it worse than that
         plan.advance()
         if limited is not None:
             limited.run()

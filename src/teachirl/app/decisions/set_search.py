@@ -7,16 +7,13 @@ is proved by then is kept.
 
 from __future__ import annotations
 
-import enum
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
-from ...mdp import clock
 from ...precision import ROUNDED, first_largest
 from ...study.progress import Part
 from ...teachers import GapGreedy
@@ -25,54 +22,12 @@ from ...teaching.goals import GoalKind
 from ...teaching.rounds import Rounds
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE
+from .patience import Patience
+
+Mask: TypeAlias = NDArray[np.bool_]
 
 # Unless more was asked for, what adds less than this to what is guaranteed is not worth its cost.
 WORTH = 1e-3
-
-
-class Cut(enum.Enum):
-    """What ended a search before it was complete."""
-
-    OUT_OF_TIME = enum.auto()
-    INTERRUPTED = enum.auto()
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class Patience:
-    """How long to go on: for some seconds, and until Ctrl-C.
-
-    Parameters
-    ----------
-    seconds : from now on
-
-    Attributes
-    ----------
-    cut : Cut, what ended the work before it was done; None if nothing did
-    """
-
-    def __init__(self, seconds: float = math.inf) -> None:
-        self.seconds, self.until = seconds, clock.seconds() + seconds
-        self.cut: Cut | None = None
-
-    def left(self) -> float:
-        """Seconds, at least a thousandth."""
-        return max(self.until - clock.seconds(), 1e-3)
-
-    def over(self) -> bool:
-        """Whether to stop; asked only where there is more to do, which then is left."""
-        if self.cut is None and clock.seconds() >= self.until:
-            self.cut = Cut.OUT_OF_TIME
-        return self.cut is not None
-
-    @contextmanager
-    def work(self) -> Iterator[None]:
-        """Ctrl-C ends what is done within the block, and the work; the rest goes on at once."""
-        try:
-            yield
-        except KeyboardInterrupt:
-            self.cut = Cut.INTERRUPTED
 
 
 class SetSearch:
@@ -127,7 +82,7 @@ class SetSearch:
         """Whether a reward is all that is asked for."""
         return self.goal is not None and reward >= self.goal - ROUNDED * self.scale
 
-    def hopeful(self) -> NDArray[np.bool_]:
+    def hopeful(self) -> Mask:
         """bool array [2ⁿ], which sets, by cost, may guarantee all that is asked for."""
         hopes = self.bounds.hopes[self.order]
         if self.goal is None:
@@ -151,24 +106,22 @@ class SetSearch:
         """See `SetBounds.tighten`."""
         self.bounds.tighten(int(chosen), bar, self.patience.until)
 
-    def follow(self, enough: float = math.inf) -> list[int]:
-        """The sets of a greedy plan: what gains most for its cost, until the reward is enough; two
-        at once where no one helps."""
+    def follow(self, enough: float = math.inf, allowed: Mask | None = None) -> int:
+        """Where a greedy plan leads: it takes what gains most for its cost, two at once where no
+        one helps, until the reward is enough."""
         bounds, now = self.bounds, 0
-        plan = [now]
         while bounds.lower[now] < min(enough, -self.worth) and not self.patience.over():
-            step = self._step(now, 1) or self._step(now, 2)
+            step = self._step(now, 1, allowed) or self._step(now, 2, allowed)
             if step is None:
                 break
             now = step
-            plan.append(now)
-        return plan
+        return now
 
-    def _step(self, now: int, count: int) -> int | None:
+    def _step(self, now: int, count: int, allowed: Mask | None) -> int | None:
         """The best set with so many features more; None if none is worth it."""
         bounds = self.bounds
-        more = (bounds.numbers & now) == now
-        wider = np.flatnonzero(more & (self.size == self.size[now] + count))
+        more = ((bounds.numbers & now) == now) & (self.size == self.size[now] + count)
+        wider = np.flatnonzero(more if allowed is None else more & allowed)
         wider = wider[bounds.hopes[wider] > bounds.lower[now] + self.worth]
         price = self.cost[wider] - self.cost[now]
 
@@ -188,10 +141,10 @@ class SetSearch:
         best = int(wider[first_largest(gains(bounds.lower), 0.0)])
         return best if bounds.lower[best] > bounds.lower[now] + self.worth else None
 
-    def cheapest(self, enough: float, allowed: Floats | None = None) -> int | None:
+    def cheapest(self, enough: float, allowed: Mask | None = None) -> int | None:
         """The cheapest set that guarantees so much; None if none does, or time is up."""
-        bounds, order = self.bounds, self.order
-        order = order if allowed is None else order[np.isin(order, allowed)]
+        bounds = self.bounds
+        order = self.order if allowed is None else self.order[allowed[self.order]]
         while not self.patience.over():
             hope = bounds.hopes[order] >= enough
             if not hope.any():
@@ -201,6 +154,55 @@ class SetSearch:
                 return first
             self.tighten(first, enough)
         return None
+
+    def most(self, room: float, allowed: Mask | None = None) -> float | None:
+        """The most that a set guarantees, less at most the room; None if time is up."""
+        bounds = self.bounds
+        order = self.order if allowed is None else self.order[allowed[self.order]]
+        while not self.patience.over():
+            known, hopes = float(bounds.lower[order].max()), bounds.hopes[order]
+            if hopes.max() <= known + room:
+                return known
+            self.tighten(int(order[first_largest(hopes, self.same)]), known + room)
+        return None
+
+    def best(self, allowed: Mask | None = None) -> int | None:
+        """The cheapest set with all that is asked for, or else, up to what is not worth its cost,
+        with the most; None if time is up."""
+        goal, room = self.goal, self.worth
+        if goal is not None:
+            found, room = self.cheapest(goal - ROUNDED * self.scale, allowed), self.same
+            if found is not None:
+                return found
+        most = self.most(room, allowed)
+        return None if most is None else self.cheapest(most - room, allowed)
+
+    def thinned(self, chosen: int, enough: float) -> int:
+        """A set without the features that it does not need to guarantee so much, the dearest
+        first."""
+        members = sorted(range(len(self.free)), key=lambda j: -self.task.costs[self.free[j]])
+        for j in members:
+            fewer = chosen & ~(1 << j)
+            if fewer == chosen or self.bounds.upper[fewer] < enough or self.patience.over():
+                continue
+            self.tighten(fewer, enough)
+            if self.bounds.lower[fewer] >= enough:
+                chosen = fewer
+        return chosen
+
+    def ordered(self, chosen: int) -> list[int]:
+        """The features of a set, what gains most for its cost first."""
+        bounds, now, order = self.bounds, 0, list[int]()
+        while now != chosen:
+            left = [j for j in range(len(self.free)) if (chosen & ~now) >> j & 1]
+            wider = np.array([now | 1 << j for j in left])
+            for each in wider[: 0 if self.patience.over() else len(wider)]:
+                bounds.tighten(int(each), -math.inf, self.patience.until, self.worth)
+            gains = (bounds.lower[wider] - bounds.lower[now]) / (self.cost[wider] - self.cost[now])
+            first = first_largest(gains, self.same)
+            order.append(self.free[left[first]])
+            now = int(wider[first])
+        return order
 
     def curve(self, part: Part | None = None) -> bool:
         """Tighten bounds until it is known what each cost buys; whether it was."""
@@ -306,4 +308,4 @@ def _twelve_digits(values: Floats) -> Floats:
     return np.array([float(f"{value:.12g}") for value in values.tolist()])
 
 
-__all__ = ["WORTH", "Cut", "Patience", "SetSearch"]
+__all__ = ["WORTH", "SetSearch"]

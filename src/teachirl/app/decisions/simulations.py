@@ -25,6 +25,7 @@ from ...learners import (
 from ...mdp.occupancy import feature_expectations
 from ...mdp.policy import Policy
 from ..problem import Problem
+from .patience import Patience
 
 LEARNERS: tuple[type[Any], ...] = (
     Projection,
@@ -53,6 +54,7 @@ class Outcome(enum.Enum):
     OUT_OF_STEPS = enum.auto()
     TOO_LARGE = enum.auto()
     REFUSED = enum.auto()
+    CUT = enum.auto()
 
     def __repr__(self) -> str:
         return self.name
@@ -66,7 +68,7 @@ class Simulated:
     ----------
     name : of the learner
     outcome : Outcome: it learned, is the worst case that is known, was stopped as the world is
-        large, was left out as the world is too large, or raised an error
+        large, was left out as the world is too large, raised an error, or its turn never came
     performance : its relative performance; None if it was not simulated
     mismatch : ‖A(μ_L − μ_T)‖, between it and the demonstration; None if it was not simulated
     status : LearnStatus, how its learning ended; None if it did not learn
@@ -83,7 +85,9 @@ class Simulated:
     error: TeachirlError | None = None
 
 
-def simulate(problem: Problem, certificate: Certificate, mismatch: float) -> Iterator[Simulated]:
+def simulate(
+    problem: Problem, certificate: Certificate, mismatch: float, patience: Patience
+) -> Iterator[Simulated]:
     """Each learner in turn; the file's own with its parameters, the others with the usual ones.
 
     Parameters
@@ -91,16 +95,21 @@ def simulate(problem: Problem, certificate: Certificate, mismatch: float) -> Ite
     problem : Problem
     certificate : Certificate, whose witness is what the adversarial learner does
     mismatch : ε, up to which the adversarial and the benevolent one may miss
+    patience : Patience; once it is over, nobody more learns
 
     Returns
     -------
     iterator of Simulated
     """
     for kind in LEARNERS:
-        if isinstance(problem.learner, kind):
-            yield _learned(problem, problem.learner, None)
-        else:
-            yield _usual(problem, kind, certificate, mismatch)
+        found = Simulated(kind.__name__, Outcome.CUT)
+        if not patience.over():
+            with patience.work():
+                if isinstance(problem.learner, kind):
+                    found = _learned(problem, problem.learner, None)
+                else:
+                    found = _usual(problem, kind, certificate, mismatch)
+        yield found
 
 
 def _usual(

@@ -21,10 +21,13 @@ from ...teaching.task import Task
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
 from .demonstration import WhatToShow, what_to_show
+from .patience import Cut, Patience
+from .set_search import WORTH
+from .set_to_teach import Following, Searched, SetToTeach, set_to_teach
 from .stakes import Stakes, matching_witness, stakes
 
-# Unless more was asked for, steps that add less than this to what is guaranteed are not taken.
-WORTH = 1e-3
+# How long to search for the set to teach, in seconds: nobody waits much longer for a plan.
+SEARCH = 20.0
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,9 @@ class TeachingPlan:
     Attributes
     ----------
     teacher, learner : who plans, and who is simulated
+    chosen : SetToTeach, among what its features were sought
+    cut : Cut, what ended the planning early; None if nothing did
+    seconds : how long it was allowed to take
     steps : the first is the learner as it is
     stop : the number of steps to take
     ending : Ending, why to stop there: what was asked for is guaranteed, or never is; the steps
@@ -113,6 +119,9 @@ class TeachingPlan:
 
     teacher: str
     learner: str
+    chosen: SetToTeach
+    cut: Cut | None
+    seconds: float
     steps: tuple[Step, ...]
     stop: int
     ending: Ending
@@ -142,12 +151,16 @@ class TeachingPlan:
         return self.steps[1 : self.stop + 1]
 
 
-def plan(problem: Problem, *, progress: Progress | None = None) -> TeachingPlan:
+def plan(
+    problem: Problem, *, seconds: float = math.inf, progress: Progress | None = None
+) -> TeachingPlan:
     """What to teach, in which order, where to stop and what to demonstrate.
 
     Parameters
     ----------
     problem : Problem
+    seconds : how long to plan; the steps that are planned by then are returned, as they are on
+        Ctrl-C, and `TeachingPlan.cut` says so
     progress : Progress, to tell of what is being done; by default nobody is told
 
     Returns
@@ -179,25 +192,20 @@ def plan(problem: Problem, *, progress: Progress | None = None) -> TeachingPlan:
     >>> found.steps[1].alternative.name
     'cell 2'
     """
-    progress = progress or Progress()
-    task, teachables = problem.task, problem.teachables
+    progress, patience = progress or Progress(), Patience(seconds)
+    teachables = problem.teachables
     most = len(teachables.names) - len(teachables.forbidden)
     most = most if problem.budget is None else min(most, problem.budget)
+    sought = progress.part("sets of features", 1)
     planned = progress.part("plan", most)
     compared = progress.part("second best", most, weight=0.5)
     others = progress.part("demonstration", 1)
     with (problem.place / "plan").locating():
-        rounds = Rounds(
-            task,
-            problem.teacher,
-            problem.learner,
-            rng=np.random.default_rng(problem.seed),
-            budget=len(teachables.names) if problem.budget is None else problem.budget,
-            max_cost=ample(task) if problem.max_cost is None else problem.max_cost,
-            matching=problem.matching,
-            goals=problem.goals,
-        )
-        lesson, moments, steps = _followed(problem, rounds, planned, compared)
+        # At most half of the time: the steps take the rest.
+        chosen = set_to_teach(problem, patience.share(0.5, SEARCH))
+        sought.advance()
+        rounds = _rounds(problem, chosen)
+        lesson, moments, steps = _followed(problem, rounds, patience, (planned, compared))
     stop, ending = _where_to_stop(problem, moments)
     changes = [i for i, step in enumerate(steps[: stop + 1]) if step.new_demonstration]
     last, since = moments[stop], changes[-1] if changes else None
@@ -208,6 +216,9 @@ def plan(problem: Problem, *, progress: Progress | None = None) -> TeachingPlan:
     return TeachingPlan(
         teacher=type(problem.teacher).__name__,
         learner=type(problem.learner).__name__,
+        chosen=chosen,
+        cut=patience.cut,
+        seconds=seconds,
         steps=tuple(steps),
         stop=stop,
         ending=ending,
@@ -219,6 +230,21 @@ def plan(problem: Problem, *, progress: Progress | None = None) -> TeachingPlan:
         show=show,
         differences=_from_optimal(problem, demonstration.policy),
         lesson=lesson,
+    )
+
+
+def _rounds(problem: Problem, chosen: SetToTeach) -> Rounds:
+    """The lesson that teaches what was chosen, or is left to the teacher."""
+    task, found = problem.task, chosen.searched is not Searched.TEACHER
+    return Rounds(
+        task,
+        Following(chosen.order) if found else problem.teacher,
+        problem.learner,
+        rng=np.random.default_rng(problem.seed),
+        budget=len(task.names) if problem.budget is None else problem.budget,
+        max_cost=ample(task) if problem.max_cost is None else problem.max_cost,
+        matching=problem.matching,
+        goals=problem.goals,
     )
 
 
@@ -244,20 +270,30 @@ def _from_optimal(problem: Problem, policy: Policy | None) -> tuple[Difference, 
 
 
 def _followed(
-    problem: Problem, rounds: Rounds, planned: Part, compared: Part
+    problem: Problem, rounds: Rounds, patience: Patience, parts: tuple[Part, Part]
 ) -> tuple[Lesson, list[Moment], list[Step]]:
     """The rounds until what was asked for is guaranteed, and the steps that they are."""
-    moments, steps = list[Moment](), list[Step]()
-    for each in rounds:
-        moments.append(each)
-        if each.choice is not None:
+    planned, compared = parts
+    must = set(problem.task.required)
+    moments = [next(rounds)]
+    steps = [_step(problem, moments[0], None)]
+    while not _enough(problem, moments[-1]):
+        if must <= set(moments[-1].taught):
+            if patience.over():
+                break
+        elif patience.cut is Cut.INTERRUPTED:
+            raise KeyboardInterrupt  # without what must be taught there is no plan
+        with patience.work():
+            each = next(rounds, None)
+            if each is None:
+                return rounds.lesson(), moments, steps
+            moments.append(each)
             planned.advance()
-        steps.append(_step(problem, each))
-        if each.choice is not None:
+        if len(moments) > len(steps):
+            steps.append(_step(problem, moments[-1], _alternative(problem, moments[-1], patience)))
             compared.advance()
-        if _enough(problem, each):
-            return rounds.lesson(LessonStatus.GUARANTEED), moments, steps
-    return rounds.lesson(), moments, steps
+    status = LessonStatus.GUARANTEED if patience.cut is None else LessonStatus.CUT_SHORT
+    return rounds.lesson(status), moments, steps
 
 
 def _enough(problem: Problem, now: Moment) -> bool:
@@ -267,7 +303,7 @@ def _enough(problem: Problem, now: Moment) -> bool:
     return now.promise is not None and not problem.goals.unmet(now.promise)
 
 
-def _step(problem: Problem, moment: Moment) -> Step:
+def _step(problem: Problem, moment: Moment, alternative: Alternative | None) -> Step:
     each, promise = moment.round, moment.promise
     assert promise is not None
     return Step(
@@ -282,15 +318,21 @@ def _step(problem: Problem, moment: Moment) -> Step:
         performance=each.performance,
         mismatch=each.mismatch,
         new_demonstration=each.shown,
-        alternative=_alternative(problem, moment),
+        alternative=alternative,
     )
 
 
-def _alternative(problem: Problem, moment: Moment) -> Alternative | None:
-    """What the teacher would choose were the first not there.
+def _alternative(problem: Problem, moment: Moment, patience: Patience) -> Alternative | None:
+    """What the teacher would choose were the first not there; None if there is no time to ask."""
+    found = None
+    if not patience.over():
+        with patience.work():
+            found = _second_best(problem, moment)
+    return found
 
-    Of required features the order hardly matters: for those there is none.
-    """
+
+def _second_best(problem: Problem, moment: Moment) -> Alternative | None:
+    """Of required features the order hardly matters: for those there is none."""
     situation, choice = moment.situation, moment.choice
     if situation is None or choice is None or situation.must_teach:
         return None

@@ -38,13 +38,14 @@ from .elements import (
     Table,
 )
 from .expert import baseline_words, what_the_expert_does
-from .notes import why_below
+from .notes import cut_short, why_below
 from .stakes import goals_elements, goals_sentence, most_lost, reward_facts, stakes_sentence
 from .tables import differences_table, policy_rows
 
 REWARDS = ("best", "worst", "expert")
 EARNS = {False: "the expert earns", True: "the recordings earn, in the mean"}
 RELATIVE = "teaching risk in what policies can change"
+LEFT_OUT = "Left out, as it would have taken longer than the time for it: --seconds gives it more."
 EXPLAINED = {
     "Theorem 1": (
         "It multiplies the part of the reward that is hidden from the learner, the teaching risk, "
@@ -75,6 +76,7 @@ def assessment_headline(problem: Problem, found: Assessment) -> Headline:
         Sentence(_of_everyone(found)),
         stakes_sentence(problem, found.stakes, "As things stand"),
         Sentence(_goals_now(found)),
+        cut_short(found.patience.cut, found.patience.seconds),
         Sentence(found.blind_spot.sentence, "blind_spot"),
     )
 
@@ -86,13 +88,14 @@ def _goals_now(found: Assessment) -> str:
 
 def _risk_tells(found: Assessment) -> bool:
     """Whether something is guaranteed by the teaching risk alone."""
+    # By the width, which is never looser than Theorem 1, and known at once.
     room = INVISIBLE * (found.best - found.worst)
-    return found.guarantees[0].reward > found.worst + room
+    return found.proved.width.least > found.worst + room
 
 
 def _of_everyone(found: Assessment) -> str:
     """What is proved of all learners, and on which terms."""
-    if not found.certificate.matchable:
+    if not found.proved.matchable:
         return "No policy matches what is shown this closely, so that nothing is guaranteed."
     holds = (
         "As things stand, every learner who matches what is shown reaches "
@@ -107,7 +110,7 @@ def _of_everyone(found: Assessment) -> str:
 
 
 def how_things_stand(problem: Problem, found: Assessment) -> Section:
-    """What is proved of the learner before anything is taught, and what learners would do."""
+    """What is known at once: the world, the expert, and the worst that looks the same."""
     mdp, witness, scale = problem.mdp, found.witness, found.best - found.worst
     base = baseline_words(problem.baseline)
     hidden = Fact("teaching risk", found.risk, risk, "risk")
@@ -148,12 +151,9 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
             *goals_elements(found.stakes),
             Data("mismatch", lambda: found.mismatch),
             Data("confidence", lambda: found.confidence),
-            _proved(problem, found),
             Data("worst_policy", lambda: policy_rows(witness)),
             _could_go_wrong(found),
             plain_amounts(problem, {"expert": found.demonstration.policy, "worst": found.witness}),
-            _learners(problem, found),
-            _looks(found),
         ),
     )
 
@@ -175,10 +175,10 @@ def _weights(problem: Problem, found: Assessment) -> Table:
     )
 
 
-def _proved(problem: Problem, found: Assessment) -> Section:
+def what_is_guaranteed(problem: Problem, found: Assessment) -> Section:
+    """What is proved of the learner before anything is taught, from loose to exact."""
     proved, scale = found.certificate, found.best - found.worst
-    assert proved.theorem_1 is not None and proved.exact is not None
-    bounds = {each.name: each for each in (proved.theorem_1, proved.width, proved.exact)}
+    bounds = {each.name: each for each in proved.bounds}
     said = {name: _bound_in_words(problem, proved, bound) for name, bound in bounds.items()}
 
     def explained(each: Guarantee) -> Section:
@@ -199,7 +199,9 @@ def _proved(problem: Problem, found: Assessment) -> Section:
         found.guarantees,
         "guarantees",
     )
-    return Section("What is guaranteed", (table, *map(explained, found.guarantees)))
+    missing = "" if proved.theorem_1 is not None else f"Theorem 1: {LEFT_OUT}"
+    elements: tuple[Element, ...] = table, Sentence(missing), *map(explained, found.guarantees)
+    return Section("What is guaranteed", elements)
 
 
 def _bound_in_words(problem: Problem, proved: Certificate, bound: Bound) -> str:
@@ -255,7 +257,8 @@ def _could_go_wrong(found: Assessment) -> Section:
     return Section("The worst policy that could be mistaken for the expert's", elements)
 
 
-def _learners(problem: Problem, found: Assessment) -> Section:
+def what_learners_do(problem: Problem, found: Assessment) -> Section:
+    """What learners would do."""
     transitions, rows = problem.mdp.dynamics.transitions.nnz, problem.worldview.n_rows
     table = Table(
         "Learners, simulated",
@@ -290,14 +293,17 @@ def _ended(each: Simulated, transitions: int, rows: int) -> str:
             f"not simulated: {program if each.name == LinearProgram.__name__ else factors}"
         ),
         Outcome.REFUSED: f"not simulated: {each.error}",
+        Outcome.CUT: "not simulated: cut short, as the time for it was up",
     }
     return said[each.outcome]
 
 
-def _looks(found: Assessment) -> Section:
+def how_the_expert_looks(problem: Problem, found: Assessment) -> Section:
+    """Whether the expert can look optimal to the learner."""
     proved = found.certificate
-    assert proved.theorem_2 is not None and proved.look is not None
-    said = Sentence(proved.theorem_2.sentence), Sentence(_look(proved.look))
+    said: tuple[Sentence, ...] = (Sentence(LEFT_OUT),)
+    if proved.theorem_2 is not None and proved.look is not None:
+        said = Sentence(proved.theorem_2.sentence), Sentence(_look(proved.look))
     about = (
         "Theorem 2 of the paper and the exact answer ask the other way round: is there a reward in "
         "the learner's own features under which the expert does the best there is? If not, a "
@@ -318,4 +324,10 @@ def _look(look: Look) -> str:
     )
 
 
-__all__ = ["assessment_headline", "how_things_stand"]
+__all__ = [
+    "assessment_headline",
+    "how_the_expert_looks",
+    "how_things_stand",
+    "what_is_guaranteed",
+    "what_learners_do",
+]

@@ -20,7 +20,13 @@ from ..decisions import (
 )
 from ..problem import Problem
 from .acquaintance import acquaintance_headline, what_is_known
-from .assessment import assessment_headline, how_things_stand
+from .assessment import (
+    assessment_headline,
+    how_the_expert_looks,
+    how_things_stand,
+    what_is_guaranteed,
+    what_learners_do,
+)
 from .check import check_headline, what_looks_odd, what_there_is
 from .elements import (
     Bullets,
@@ -58,7 +64,13 @@ class _Kind(NamedTuple):
 KINDS: dict[type, _Kind] = {
     TeachingPlan: _Kind("plan", "teach", plan_headline, (what_to_teach, what_is_different)),
     Frontier: _Kind("frontier", "frontier", frontier_headline, (what_a_budget_buys,)),
-    Assessment: _Kind("assessment", "certify", assessment_headline, (how_things_stand,)),
+    Assessment: _Kind(
+        "assessment",
+        "certify",
+        assessment_headline,
+        # What is known at once, then what takes longer: a document arrives section by section.
+        (how_things_stand, what_is_guaranteed, how_the_expert_looks, what_learners_do),
+    ),
     Acquaintance: _Kind("diagnosis", "diagnose", acquaintance_headline, (what_is_known,)),
     Check: _Kind("check", "check", check_headline, (what_looks_odd, what_there_is)),
 }

@@ -11,10 +11,11 @@ from ...figures.digits import (
     percent_at_most,
     risk,
 )
-from ..decisions import Cut, Frontier, Point
+from ..decisions import Frontier, Point
 from ..problem import Problem
 from .charts import frontier_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
+from .notes import cut_short
 from .stakes import (
     all_asked_for,
     goals_elements,
@@ -28,7 +29,7 @@ from .stakes import (
 def frontier_headline(problem: Problem, found: Frontier) -> Headline:
     """The numbers and the sentences that matter most."""
     most, enough, goals = found.points[-1], found.enough, found.stakes.goals
-    short = Sentence(_cut_short(found), "cut_short")
+    short = cut_short(found.cut, found.seconds)
     loss = stakes_sentence(problem, found.stakes, "With it")
     facts = reward_facts(problem, found.stakes, "by it")
     if not goals:
@@ -115,13 +116,6 @@ def _method(found: Frontier) -> str:
         "it says under at most."
     )
     return f"{said} Nothing is known of sets with other features." if found.left_out else said
-
-
-def _cut_short(found: Frontier) -> str:
-    """What ended the search early, and what to do about it."""
-    if found.cut is Cut.OUT_OF_TIME:
-        return f"Cut short after {found.seconds:g} seconds: --seconds gives it more time."
-    return "Cut short by Ctrl-C: what was proved by then is shown." if found.cut else ""
 
 
 def _set(point: Point) -> str:

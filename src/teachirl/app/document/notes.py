@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...demonstrations.trajectories import Skipped
 from ...figures.digits import at_most, percent_at_least, percents_apart
 from ...guarantees.bounds import WorstCaseStatus
-from ..decisions import Assessment, Shortfall
+from ..decisions import Assessment, Cut, Shortfall
 from ..problem import Problem
 from .elements import Bullets, Section, Sentence
 
@@ -94,7 +94,7 @@ def _skipped(left_out: Skipped, kept: int) -> str:
 
 
 def _of_the_worst_case(assessment: Assessment) -> Iterator[str]:
-    proved = assessment.certificate
+    proved = assessment.proved
     if not proved.matchable:
         yield (
             "No policy matches what is shown, so that nothing is guaranteed: `mismatch` says how "
@@ -102,6 +102,16 @@ def _of_the_worst_case(assessment: Assessment) -> Iterator[str]:
         )
     elif proved.worst is not None and proved.worst.status is not WorstCaseStatus.OPTIMAL:
         yield f"The exact worst case: {proved.worst.status}."
+
+
+def cut_short(cut: Cut | None, seconds: float) -> Sentence:
+    """What ended the work early, and what to do about it."""
+    said = ""
+    if cut is Cut.OUT_OF_TIME:
+        said = f"Cut short after {seconds:g} seconds: --seconds gives it more time."
+    elif cut is not None:
+        said = "Cut short by Ctrl-C: what was proved by then is shown."
+    return Sentence(said, "cut_short")
 
 
 def why_below(found: Shortfall, guaranteed: float) -> str:
@@ -114,4 +124,4 @@ def why_below(found: Shortfall, guaranteed: float) -> str:
     )
 
 
-__all__ = ["rests_on", "why_below"]
+__all__ = ["cut_short", "rests_on", "why_below"]

@@ -6,13 +6,21 @@ from collections.abc import Iterator
 
 from ...figures.digits import at_least, counted, money, percent_at_least, risk
 from ...teaching.goal import Goal, GoalKind
-from ..decisions import Alternative, Difference, Ending, Offer, Step, TeachingPlan
+from ..decisions import (
+    Alternative,
+    Difference,
+    Ending,
+    Offer,
+    Searched,
+    Step,
+    TeachingPlan,
+)
 from ..decisions.teaching_plan import same_price
 from ..problem import Problem, Show
 from .charts import plan_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
 from .expert import baseline_words
-from .notes import why_below
+from .notes import cut_short, why_below
 from .stakes import (
     all_asked_for,
     amount_of,
@@ -40,6 +48,8 @@ def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
     ), (
         Sentence(f"Teach, in this order: {names}." if names else "Teach nothing."),
         Sentence(why_to_stop(plan), "reason"),
+        Sentence(_searched(problem, plan), "searched"),
+        cut_short(plan.cut, plan.seconds),
         stakes_sentence(problem, plan.stakes, "After that"),
         Sentence(what_to_demonstrate(problem, plan), "demonstrate"),
     )
@@ -62,6 +72,31 @@ def why_to_stop(plan: TeachingPlan) -> str:
             "more can be guaranteed unless something else is shown."
         )
     return f"Stop after {counted(plan.stop, 'step')}. {reason[:1].upper()}{reason[1:]}"
+
+
+def _searched(problem: Problem, plan: TeachingPlan) -> str:
+    """Among which sets of features the plan is the best."""
+    chosen, goals = plan.chosen, plan.stakes.goals
+    within = "" if problem.budget is None and problem.max_cost is None else " within the budget"
+    if chosen.searched is Searched.ALL:
+        best = "guarantees 0.1 % more"
+        if goals:
+            best = "does it for less" if plan.reached else "guarantees more"
+        return (
+            f"All {2**chosen.free} sets of {counted(chosen.free, 'feature')} were searched: none"
+            f"{within} {best}."
+        )
+    if chosen.searched is Searched.SOME:
+        return (
+            f"{chosen.sets} of {2**chosen.free} sets of features were tried; what the plan does "
+            "not need was left out. Another set may be better: teachirl frontier searches longer."
+        )
+    if not plan.taught:
+        return ""
+    return (
+        f"The sets that {plan.teacher} leads through were tried, no others: teachirl frontier says "
+        "what each cost buys."
+    )
 
 
 def what_to_demonstrate(problem: Problem, plan: TeachingPlan) -> str:

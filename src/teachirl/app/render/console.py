@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import typer
 
@@ -10,17 +12,24 @@ from ...errors import one_line
 from ..document.elements import Bullets, Document, Element, Facts, Section, Sentence, Table
 
 
-def print_document(document: Document) -> None:
+def print_document(
+    document: Document, making_room: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> None:
     """Print the title, and each section as soon as it is there.
 
     Parameters
     ----------
     document : Document
+    making_room : what is entered while something is printed
     """
-    typer.echo(one_line(document.title))
+    lines = [one_line(document.title)]
     for section in document.sections:
-        for line in _section_lines(section):
-            typer.echo(line)
+        lines += _section_lines(section)
+        with making_room():
+            for line in lines:
+                typer.echo(line)
+            sys.stdout.flush()
+        lines = []
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:

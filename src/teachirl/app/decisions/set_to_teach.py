@@ -1,0 +1,137 @@
+"""Which features a plan teaches: the cheapest set that is enough, or one that guarantees most."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...arrays import frozen
+from ...precision import ROUNDED
+from ...teachers import GapGreedy
+from ...teachers.set_bounds import MOST
+from ...teaching.teacher import Choice, Situation
+from ..problem import Problem
+from .patience import Patience
+from .set_search import SetSearch
+
+# Of the time for the search, what is added to find what a plan does not need.
+THIN = 0.25
+
+
+class Searched(enum.Enum):
+    """Among what the features of a plan were sought."""
+
+    ALL = enum.auto()
+    SOME = enum.auto()
+    TEACHER = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class SetToTeach:
+    """A set of features, and what was searched to find it.
+
+    Attributes
+    ----------
+    searched : Searched: all sets that the file allows, so that none is better; those that a greedy
+        plan leads through, without what it does not need; or those that the teacher leads through
+    order : the features in the order in which to teach them, beside what is required; empty if it
+        is left to the teacher
+    free : how many features there are to choose from
+    sets : how many sets were looked at by themselves
+    """
+
+    searched: Searched
+    order: tuple[int, ...] = ()
+    free: int = 0
+    sets: int = 0
+
+
+@dataclass(frozen=True)
+class Following:
+    """A teacher who teaches features in an order that is known.
+
+    Parameters
+    ----------
+    order : features of the task; required ones that are not among them come first
+    """
+
+    order: tuple[int, ...]
+
+    def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
+        """The next of them.
+
+        Parameters
+        ----------
+        situation : Situation
+        rng : numpy.random.Generator, not used
+
+        Returns
+        -------
+        Choice
+        """
+        scores = np.full(len(situation.task.teachable), np.nan)
+        left: Sequence[int] = [each for each in self.order if each in situation.candidates]
+        if situation.must_teach:
+            left = situation.candidates.tolist()
+        return Choice(int(left[0]) if left else None, frozen(scores))
+
+
+def set_to_teach(problem: Problem, patience: Patience) -> SetToTeach:
+    """The features to teach: all sets are searched, as long as there is time.
+
+    Other teachers than `GapGreedy` have aims of their own, and limits on features are no reward:
+    there it is left to the teacher.
+
+    Parameters
+    ----------
+    problem : Problem
+    patience : Patience
+
+    Returns
+    -------
+    SetToTeach
+    """
+    task = problem.task
+    free = len(task.names) - len(task.required) - len(task.forbidden)
+    limits = any(goal.feature is not None for goal in problem.goals)
+    if not isinstance(problem.teacher, GapGreedy) or limits or not 0 < free <= MOST:
+        return SetToTeach(Searched.TEACHER)
+    search = SetSearch(problem, patience)
+    allowed = np.ones(len(search.order), dtype=bool)
+    if problem.budget is not None:
+        allowed &= search.size <= problem.budget
+    if problem.max_cost is not None:
+        allowed &= search.cost <= problem.max_cost * (1.0 + ROUNDED)
+    if not allowed.any():
+        return SetToTeach(Searched.TEACHER)
+    search.tighten(0)
+    chosen, searched = 0, Searched.TEACHER
+    with patience.work():
+        if not patience.over():
+            search.tighten(int(np.flatnonzero(allowed)[-1]))
+        chosen = search.follow(np.inf if search.goal is None else search.goal, allowed)
+        if not patience.over():
+            found = search.best(allowed)
+            searched = Searched.SOME if found is None else Searched.ALL
+            chosen = _needed(search, chosen) if found is None else found
+    if searched is Searched.TEACHER:
+        return SetToTeach(searched)
+    return SetToTeach(searched, tuple(search.ordered(chosen)), free, search.tried)
+
+
+def _needed(search: SetSearch, chosen: int) -> int:
+    """A set without what it does not need for what it guarantees, or for what is asked."""
+    reached = float(search.bounds.lower[chosen])
+    search.patience = Patience(THIN * search.patience.seconds, search.patience)
+    if search.goal is None:
+        return search.thinned(chosen, reached - search.worth)
+    return search.thinned(chosen, min(search.goal, reached - search.same))
+
+
+__all__ = ["Following", "Searched", "SetToTeach", "set_to_teach"]
