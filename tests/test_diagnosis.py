@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import teachirl as ti
+from teachirl.diagnosis.betting import for_seeing
+from teachirl.diagnosis.diagnose import updated
 from teachirl.diagnosis.library import Library
 from teachirl.views.linear_algebra import without_span
 
@@ -216,6 +218,67 @@ def test_what_was_taught_is_there(chain, library):
         ti.diagnose(chain, library, [], taught=["cell 9"])
 
 
+class TestTaughtSince:
+    """What was found out before something was taught stays true, and what follows from it."""
+
+    def test_proofs_stay(self, chain, library):
+        view = ti.Worldview.select(chain, ["cell 3"])
+        found = diagnosed(chain, library, view, 2, np.random.default_rng(0))
+        again = updated(found, taught=["cell 2"])
+        # Cell 4 was missed, and is now known with cell 2.
+        assert again.has == ("cell 2", "cell 3", "cell 4")
+        assert again.lacks == ("cell 1", "cell 5")
+        assert again.status is ti.DiagnosisStatus.IDENTIFIED
+
+    def test_who_sees_two_cells_of_three_sees_the_third(self, chain, library):
+        view = ti.Worldview.select(chain, ["cell 3"])
+        found = diagnosed(chain, library, view, 2, np.random.default_rng(0))
+        assert updated(found, taught=["cell 1"]).has == ("cell 1", "cell 3", "cell 5")
+        first = ti.diagnose(chain, library, found.exchanges[:1])
+        assert (first.has, first.lacks) == ((), ("cell 1", "cell 2", "cell 4", "cell 5"))
+        # Whether cell 3 is there is open after one probe, and so is now cell 5.
+        assert updated(first, taught=["cell 1"]).open == ("cell 3", "cell 5")
+
+    def test_no_risk_is_left_in_what_was_taught(self, chain, library):
+        expert = ti.optimal_policy(chain, WEIGHTS).policy
+        left = ti.worst_policy(chain, WEIGHTS).policy
+        exchange = ti.Exchange(expert, left)
+        assert ti.diagnose(chain, library, [exchange]).risk_at_least(WEIGHTS) > 0.9
+        taught = ti.diagnose(chain, library, [exchange], taught=range(5))
+        assert taught.risk_at_least(WEIGHTS) == 0.0
+
+
+class TestTolerances:
+    """What a tolerance leaves is no direction in which a learner is blind."""
+
+    def _exchanges(self, chain, library, off):
+        """Eight answers of who sees cell 3, each off by a share of all ranges."""
+        rng, view = np.random.default_rng(0), ti.Worldview.select(chain, ["cell 3"])
+        for _ in range(8):
+            probe = ti.next_probe(chain, library, rng=rng)
+            made = ti.feature_expectations(chain, answer(view, chain, probe.demonstration))
+            noise = rng.normal(size=5)
+            made = made + noise * (off / np.abs(library.off(noise)).max())
+            yield ti.Exchange(probe, ti.Demonstration(made))
+
+    @pytest.mark.parametrize(("off", "mismatch"), [(4e-9, 0.0), (0.01, 0.011)])
+    def test_no_risk_in_what_the_learner_sees(self, chain, library, off, mismatch):
+        exchanges = list(self._exchanges(chain, library, off))
+        found = ti.diagnose(chain, library, exchanges, mismatch=mismatch)
+        assert found.lacks == ("cell 1", "cell 2", "cell 4", "cell 5")
+        assert found.risk_at_least([0, 0, 1, 0, 0]) < 1e-6
+        if mismatch:
+            assert found.row_space is None  # any direction may be tolerance
+        else:
+            assert found.row_space.rank == 1
+
+    def test_no_p_value_is_zero(self, chain, library):
+        probe = ti.next_probe(chain, library, rng=np.random.default_rng(0))
+        found = ti.diagnose(chain, library, [ti.Exchange(probe, probe.policy)])
+        assert 0.0 < found.p_value < 1e-8 and len(found.has) == 5
+        assert found.missed.max() < 1e-12
+
+
 def test_near_what_is_to_be_shown(chain, library):
     expert = ti.optimal_policy(chain, WEIGHTS).policy
     view = ti.Worldview.select(chain, ["cell 3", "cell 5"])
@@ -269,6 +332,15 @@ class TestWithoutCandidates:
         assert found.status is ti.DiagnosisStatus.OUTSIDE_LIBRARY
         assert found.has == () and len(found.lacks) == 4
 
+    def test_units_of_features_do_not_matter(self):
+        mdp = ti.worlds.gridworld(4, block=2, slip=0.2)
+        mdp = mdp.with_features(mdp.features * np.array([1.0, 1e-8, 1.0, 1e-8]))
+        library = Library(mdp, None)
+        view = ti.Worldview.select(mdp, [0])
+        found = ti.diagnose(mdp, library, list(self._exchanges(mdp, library, view, 4)))
+        assert found.open == ("0",) and found.status is ti.DiagnosisStatus.OPEN
+        assert found.row_space.rank == 1
+
 
 @pytest.fixture(scope="module")
 def world():
@@ -321,6 +393,44 @@ class TestSampledAnswers:
             found = ti.diagnose(world, candidates, [ti.Exchange(probe, sampled)], confidence=0.9)
             wrong += bool(found.lacks)
         assert wrong <= 3
+
+    def test_a_class_is_excluded_as_a_whole(self, world):
+        names = ["cell 2", "cell 4"]
+        candidates = Library(world, ti.Worldview.select(world, names))
+        right = ti.optimal_policy(world, [0, -1, 0, 1, 0]).policy
+        rng, seen = np.random.default_rng(0), set()
+        for episodes in range(30, 130, 10):
+            blind = ti.sample_trajectories(
+                world, ti.Policy.uniform(world), episodes=episodes, horizon=20, rng=rng
+            )
+            seen.add(ti.diagnose(world, candidates, [ti.Exchange(right, blind)]).lacks)
+        assert seen == {(), tuple(names)}
+
+    def test_a_probe_of_all_candidates_was_drawn_too(self, world):
+        view = ti.Worldview.select(world, ["cell 3"])
+        rng = np.random.default_rng(0)
+        probe = ti.next_probe(world, None, rng=rng)
+        sampled = self._sampled(world, view, probe, rng, episodes=5)
+        found = ti.diagnose(world, None, [ti.Exchange(probe, sampled)])
+        assert found.status is ti.DiagnosisStatus.OPEN
+
+    def test_a_probe_that_holds_too_little_proves_nothing(self, world):
+        narrow = Library(world, ti.Worldview.select(world, ["cell 3"]))
+        wide = Library(world, ti.Worldview.select(world, ["cell 2", "cell 3"]))
+        rng, exchanges = np.random.default_rng(0), []
+        for _ in range(4):
+            probe = ti.next_probe(world, narrow, rng=rng, feature="cell 3")
+            same = ti.sample_trajectories(world, probe.policy, episodes=400, horizon=20, rng=rng)
+            exchanges.append(ti.Exchange(probe, same))
+        assert ti.diagnose(world, narrow, exchanges).has == ("cell 3",)
+        # What is shown of cell 2 tells where the dice fell.
+        assert ti.diagnose(world, wide, exchanges).has == ()
+
+    @pytest.mark.parametrize("guess", [-0.5, 0.3, 1.5])
+    def test_the_guess_is_a_density(self, guess):
+        levels = (np.arange(20000) + 0.5) / 20000
+        mean = np.mean([np.exp(for_seeing(level, guess, 0.072)) for level in levels])
+        assert mean == pytest.approx(1.0, abs=1e-6)
 
     def test_estimates_without_episodes_are_refused(self, world):
         shown = ti.Policy.uniform(world)

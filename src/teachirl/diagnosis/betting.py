@@ -87,11 +87,17 @@ def for_seeing(level: float, guess: float, error: float) -> float:
     level : float in [0, 1], what was drawn
     guess, error : float, where the answer lies between what the two ends show, and its error
     """
-    mass = NORMAL.cdf((1.0 - guess) / error) - NORMAL.cdf(-guess / error)
+    near = min(guess, 1.0 - guess)  # from one side or the other, to all digits
+    mass = _beyond(-near / error) - _beyond((1.0 - near) / error)
     if mass < 1e-12:
-        return math.log(CAUTION + (1.0 - CAUTION))
+        return 0.0  # the answer is far from all that was shown: no guess
     peak = NORMAL.pdf((level - guess) / error) / (error * mass)
     return math.log(CAUTION + (1.0 - CAUTION) * peak)
+
+
+def _beyond(x: float) -> float:
+    """The probability that a standard normal number is above x."""
+    return 0.5 * math.erfc(x / math.sqrt(2.0))
 
 
 __all__ = ["against_having", "episode_returns", "for_seeing"]

@@ -28,7 +28,7 @@ from ..demonstrations.trajectories import Trajectories, check_trajectories
 from ..errors import require
 from ..mdp.model import MDP, check_is_mdp
 from ..precision import SEARCH_TIE
-from ..views.linear_algebra import extended_basis, without_span
+from ..views.linear_algebra import extended_basis, unit_rows, without_span
 from ..views.worldview import Worldview
 from .betting import against_having, episode_returns, for_seeing
 from .diagnosis import Diagnosis, DiagnosisStatus
@@ -53,7 +53,8 @@ def diagnose(
     mdp : MDP with the true features
     candidates : Worldview, a row each that the learner may have; None for all of the MDP's features
     exchanges : sequence of Exchange, in the order in which they took place
-    taught : sequence of str or int, candidates that the learner has been given
+    taught : sequence of str or int, candidates that the learner has been given. A probe that was
+        made without one of them must have been answered before
     mismatch : float, how closely the learner matches each of its features, as a share of what
         policies can change of it; 0 for one who matches exactly. Take it too small, and features
         that the learner has are excluded
@@ -140,15 +141,16 @@ class _Evidence:
         n = len(library)
         self.library, self.mismatch = library, mismatch
         self.part = failure / 3.0
-        self.excluded = np.zeros(n, dtype=bool)
+        self.sampled = np.zeros(n, dtype=bool)  # whether sampled answers exclude it
         self.lacking = np.zeros(n)  # log e-values of sampled answers
         self.having = np.zeros(n)
         self.proofs: list[tuple[float, set[int], str]] = []  # p, whom it is about
-        self.blind: Floats = np.empty((0, library.mdp.n_features))
+        self.missed = np.zeros(n)  # the most that exact answers were off, in ranges
+        self.misses: list[Floats] = []  # d of exact answers, by what is allowed
         self.wide: list[Floats] = []  # d of probes that were drawn among all candidates
         self.settled = False  # whether the last of these was off in no new direction
         self.levels: list[Floats] = []
-        self.probes = self.reused = 0
+        self.drawn = self.probes = self.reused = 0
 
     def add(self, exchange: Exchange, place: str) -> None:
         """Count one more exchange."""
@@ -156,6 +158,7 @@ class _Evidence:
         if isinstance(shown, Probe):
             fresh = not any(np.array_equal(shown.levels, other) for other in self.levels)
             self.levels.append(shown.levels)
+            self.drawn += 1
             self.reused += not fresh
             shown = shown.demonstration
         mdp = self.library.mdp
@@ -182,11 +185,11 @@ class _Evidence:
     def _exact(self, difference: Floats, probe: Probe | None) -> None:
         library = self.library
         off, allowed = np.abs(library.off(difference)), library.allowed(self.mismatch)
-        self.excluded |= off > allowed
+        self.missed = np.maximum(self.missed, off)
         along = library.indistinct.project(difference)
-        moved = np.linalg.norm(library.rows @ along) if len(library) else np.linalg.norm(along)
-        if moved > 0.0 and np.any(off > allowed):
-            self.blind = extended_basis(self.blind, along[None])
+        times = float((off / allowed).max(initial=0.0))
+        if times > 1.0:
+            self.misses.append(along * (times / np.linalg.norm(along)))
         if probe is None:
             return
         self.probes += 1
@@ -194,43 +197,68 @@ class _Evidence:
         if len(about) == len(library) - len(library.idle):
             self._wide(along)
         tested = [i for i in about if not probe.tested or library.names[i] == probe.tested]
-        missed = float(np.linalg.norm(off[tested]))
+        missed = float(np.linalg.norm(off[tested] + library.rounding[tested]))
         p = min(1.0, probe.p_value(missed) * self.probes * (self.probes + 1))
         self.proofs.append((p, about, probe.tested))
 
     def _wide(self, along: Floats) -> None:
         """What the learner was off by, after a probe that was drawn among all candidates."""
-        known = np.array(self.wide).reshape(-1, len(along))
-        sizes = np.linalg.norm(known, axis=1) if len(known) else np.zeros(0)
+        # In ranges, so that it does not matter in which units features are.
+        rows = self.library.rows
+        known, now = np.array(self.wide).reshape(-1, len(along)) @ rows.T, rows @ along
+        sizes = np.linalg.norm(known, axis=1)
         basis = extended_basis(known[:0], known[sizes > 0.0])
-        new = float(np.linalg.norm(without_span(basis, along)))
-        self.settled = new <= SEARCH_TIE * max(np.linalg.norm(along), sizes.max(initial=0.0))
+        new = float(np.linalg.norm(without_span(basis, now)))
+        self.settled = new <= SEARCH_TIE * max(np.linalg.norm(now), sizes.max(initial=0.0))
         self.wide.append(along)
 
-    def _row_space(self) -> Worldview | None:
+    def _row_space(self, given: set[int]) -> Worldview | None:
         """All that the learner sees of what policies can change, if the candidates span that."""
         library = self.library
         never, k = library.indistinct.basis, library.mdp.n_features
-        if not self.settled or len(library.span(range(len(library)))) < k - len(never):
+        if self.mismatch > 0.0 or not self.settled:
+            return None
+        if len(library.span(range(len(library)))) < k - len(never):
             return None
         off = np.array(self.wide)
         off = off[np.linalg.norm(off, axis=1) > 0.0]
-        unseen = extended_basis(never, _leading(off))
-        return Worldview(extended_basis(unseen, np.eye(k))[len(unseen) :])
+        left, sizes, _ = np.linalg.svd(off @ library.rows.T, full_matrices=False)
+        leading = left.T[sizes > SEARCH_TIE * sizes.max(initial=0.0)] @ off
+        unseen = extended_basis(never, leading)
+        seen = extended_basis(unseen, np.eye(k))[len(unseen) :]
+        return Worldview(extended_basis(seen, library.rows[sorted(given - set(library.idle))]))
+
+    def _blind(self, given: set[int]) -> Floats:
+        """What the learner was off by, of which it has been taught nothing, orthonormal [m, k].
+
+        Directions in which it was off by no more than a few times what is allowed are left out, as
+        these may be tolerance alone; all are, if it is known to match roughly only.
+        """
+        library = self.library
+        if self.mismatch > 0.0 or not self.misses:
+            return np.empty((0, library.mdp.n_features))
+        _, sizes, directions = np.linalg.svd(np.array(self.misses), full_matrices=False)
+        basis = directions[sizes > 1.0 / SEARCH_TIE]
+        taught = unit_rows(library.rows[sorted(given)]) @ basis.T
+        _, sizes, across = np.linalg.svd(taught)
+        seen = int(np.count_nonzero(sizes > SEARCH_TIE))
+        return np.asarray(across[seen:] @ basis)
 
     def _sampled(self, before: Demonstration, answer: Trajectories, probe: Probe | None) -> None:
         library, mdp = self.library, self.library.mdp
         rows, ranges = library.view.matrix, library.ranges
+        possible = {i for group in library.groups if not self._lacks(group) for i in group}
         for i in (i for i in range(len(library)) if i not in library.idle):
             shown = float(rows[i] @ before.expectations)
             width = self.mismatch * float(ranges[i])
             self.lacking[i] += against_having(mdp, rows[i], answer, shown, width)
-        self.excluded |= (
-            self.lacking >= math.log(len(library) / self.part) if len(library) else False
-        )
+        self.sampled |= self.lacking >= math.log(max(len(library), 1) / self.part)
         if probe is None or not probe.tested:
             return
         self.probes += 1
+        # E-values multiply if each is chosen before it is seen: it counts with who is possible now.
+        if not possible <= set(library.indices(probe.survivors, "the probe's candidates")):
+            return
         tested = library.indices([probe.tested], "the probe's candidate")[0]
         low, high = (float(rows[tested] @ m) for m in _ends(mdp, probe))
         least, most = episode_returns(mdp, rows[tested], answer)
@@ -247,14 +275,20 @@ class _Evidence:
         """What all of it proves together."""
         library, n = self.library, len(self.library)
         idle = set(library.idle)
-        alive = {i for i in range(n) if not self.excluded[i] or i in given} - idle
-        proved, p_value = self._proved(alive)
-        has = (proved & alive) | (given - idle)
+        given = {i for each in given for i in library.group_of(each)}
+        excluded = {i for g in library.groups if self._lacks(g) for i in g}
+        alive = set(range(n)) - idle - (excluded - given)
+        proved, p_value = self._proved(alive, excluded & given)
+        has = (proved & alive) | given
+        if given:  # what was missed before may follow from what is there now
+            alive |= library.following(alive) & excluded
+        if self.mismatch == 0.0:
+            has |= library.following(has) & alive
         open_ = alive - has
         status = DiagnosisStatus.OPEN
         if not open_:
             status = DiagnosisStatus.IDENTIFIED
-        elif not self.probes:
+        elif not self.drawn:
             status = DiagnosisStatus.NOT_DRAWN
         if self._unexplained(alive):
             status = DiagnosisStatus.OUTSIDE_LIBRARY
@@ -266,28 +300,40 @@ class _Evidence:
             open=tuple(names[i] for i in sorted(open_)),
             seen=library.select(sorted(has)),
             possible=library.select(sorted(alive)),
-            blind=frozen(self.blind),
+            blind=frozen(self._blind(given)),
             p_value=p_value,
             confidence=confidence,
             mismatch=self.mismatch,
             reused=self.reused,
             status=status,
-            row_space=self._row_space(),
+            row_space=self._row_space(given),
+            missed=frozen(self.missed),
         )
 
-    def _proved(self, alive: set[int]) -> tuple[set[int], float]:
+    def _lacks(self, group: tuple[int, ...]) -> bool:
+        """Whether a class is excluded: all of it, as what tells of one tells of each.
+
+        The learner may have any of them, and be off by the most that one allows.
+        """
+        members = list(group)
+        most = float(self.library.allowed(self.mismatch)[members].max())
+        return bool(self.sampled[members].any() or self.missed[members].min() > most)
+
+    def _proved(self, alive: set[int], since: set[int]) -> tuple[set[int], float]:
         """Whom the learner has, with confidence; and the p-value that it has all that are alive."""
         library = self.library
         proved: set[int] = set()
         best = 1.0
         for p, about, tested in self.proofs:
-            # Made for fewer than may be hers, a probe says nothing.
-            if not alive <= about:
+            # Made for fewer than may be there, a probe says nothing; but it was answered before
+            # anything was taught that it leaves out, and that the learner lacked.
+            left = alive - (since - about)
+            if not left <= about:
                 continue
             whom = about if not tested else set(library.group_of(library.names.index(tested)))
-            if whom == alive:
+            if whom == left:
                 best = min(best, p)
-            if p <= self.part and whom <= alive:
+            if p <= self.part and whom <= left:
                 proved |= whom
         enough = math.log(max(len(library), 1) / self.part)
         return proved | {int(i) for i in np.flatnonzero(self.having >= enough)}, best
@@ -303,18 +349,9 @@ class _Evidence:
         free = len(whole) - len(kept)
         if free == 0 or len(self.wide) < free:
             return False
-        missed = np.array(self.wide) @ whole.T
-        missed = without_span(kept @ whole.T, missed) if len(kept) else missed
+        missed = without_span(kept, np.array(self.wide)) @ library.rows.T
         sizes = np.linalg.svd(missed, compute_uv=False)
         return bool(np.count_nonzero(sizes > SEARCH_TIE * sizes[0]) < free)
-
-
-def _leading(rows: Floats) -> Floats:
-    """The directions [r, k] that rows [n, k] span, but for what a learner's tolerance leaves."""
-    if len(rows) == 0:
-        return rows
-    _, sizes, directions = np.linalg.svd(rows, full_matrices=False)
-    return np.asarray(directions[sizes > SEARCH_TIE * sizes[0]])
 
 
 def _ends(mdp: MDP, probe: Probe) -> tuple[Floats, Floats]:

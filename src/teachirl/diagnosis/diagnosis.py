@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,8 +48,10 @@ class Diagnosis:
     idle : tuple of str, candidates that no policy can change, of which nothing can be known
     seen : Worldview with the rows of `has`: what guarantees count with
     possible : Worldview with the rows of `has` and `open`: the most that the learner may have
-    blind : array [m, k], orthonormal rows that span what the learner was off by: it sees none of it
-    p_value : float, of the best proof that the learner has all of `possible`, all probes counted
+    blind : array [m, k], orthonormal rows that span what the learner was off by, less what it was
+        taught: it sees none of it, up to a share of 1e-6. Empty if it matches with a mismatch
+    p_value : float, of the best proof that the learner has all of `possible`, or had before it was
+        taught the rest, all probes counted
     confidence : float, with which all of this holds together
     mismatch : float, how closely the learner is taken to match, as a share of each range
     reused : int, how many probes were shown more than once; their second answers prove nothing
@@ -59,6 +61,8 @@ class Diagnosis:
     row_space : Worldview, orthonormal rows that span all that the learner sees of what policies can
         change, whatever the candidates are; known once answers are exact, the candidates span what
         policies can change, and a probe among all of them was off in no new direction. Else None
+    missed : array [n], the most that exact answers were off in each candidate, as a share of what
+        policies can change of it
 
     Examples
     --------
@@ -93,6 +97,7 @@ class Diagnosis:
     exchanges: tuple[Any, ...] = ()
     taught: Names = ()
     row_space: Worldview | None = None
+    missed: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def idle(self) -> Names:

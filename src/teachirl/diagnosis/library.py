@@ -20,7 +20,7 @@ from ..errors import require
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.planning import optimal_policies
-from ..precision import DEPENDENT, MATCHED
+from ..precision import DEPENDENT, MATCHED, SQUARED
 from ..views.linear_algebra import extended_basis, unit_rows, without_span
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview, check_worldview
@@ -40,6 +40,7 @@ class Library:
     names : tuple of n str
     ranges : array [n], max − min of ⟨f, μ⟩ over all policies; 0 where no policy can change it
     rows : array [n, k], Pf in units of its range; zero rows for those that nothing changes
+    rounding : array [n], how far ⟨f, d⟩ may be off as feature expectations are computed, in ranges
 
     Examples
     --------
@@ -71,8 +72,10 @@ class Library:
         lengths = _lengths(candidates.matrix)
         self.ranges: Floats = widths * lengths
         # Exact learners of ours stop at MATCHED of what could be reached of their features.
-        self._exact = self._rounding() + MATCHED * math.sqrt(len(unit)) * self._reach(unit)
-        self._exact = np.where(moves, self._exact / scales, math.inf)
+        rounding = np.array([2.0 * expectation_error(mdp, row) for row in unit])
+        exact = rounding + MATCHED * math.sqrt(len(unit)) * self._reach(unit)
+        self.rounding: Floats = rounding / scales
+        self._exact = np.where(moves, exact / scales, math.inf)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -137,6 +140,12 @@ class Library:
         rows = self.rows[list(indices)]
         return extended_basis(np.empty((0, self.mdp.n_features)), rows[np.any(rows != 0.0, axis=1)])
 
+    def following(self, indices: Iterable[int]) -> set[int]:
+        """Candidates, but idle ones, of which all that matters is a combination of some."""
+        basis, unit = self.span(indices), unit_rows(self.rows)
+        outside = np.linalg.norm(without_span(basis, unit), axis=1)
+        return {int(i) for i in np.flatnonzero(outside <= SQUARED)} - set(self.idle)
+
     def off(self, difference: Floats) -> Floats:
         """⟨f, d⟩ of each candidate, in its range: array [n]."""
         return np.asarray(self.rows @ difference)
@@ -148,10 +157,6 @@ class Library:
         computation of feature expectations, may be off.
         """
         return mismatch + self._exact
-
-    def _rounding(self) -> Floats:
-        unit = unit_rows(self.view.matrix)
-        return np.array([2.0 * expectation_error(self.mdp, row) for row in unit])
 
     def _reach(self, unit: Floats) -> Floats:
         """How much ⟨f, φ⟩ differs between states, times 1/(1 − γ)."""
