@@ -1,6 +1,7 @@
 """A problem file whose learner is unknown: probes, answers, and what is then said."""
 
 import json
+import shlex
 import sys
 
 import numpy as np
@@ -21,6 +22,9 @@ unknown = true
 [teach]
 features = "all"
 """
+
+
+ALONE = ("--set", 'learner.library=["cell 3", "cell 5"]', "--set", "learner.answer=[]")
 
 
 @pytest.fixture
@@ -84,6 +88,12 @@ def test_guarantees_do_not_count_with_what_is_open(teachirl, tmp_path):
     assert found["status"] == "OPEN"
     _, out, _ = teachirl("certify", "p.toml")
     assert "may be there already: before one is bought" in out
+    # Each follows from the other two, so that none can be tested alone.
+    assert "test it, as in teachirl probe p.toml --out probe-2.json" in out
+    command = "teachirl probe p.toml --feature 'cell 3' --out probe-2.json"
+    _, out, _ = teachirl("diagnose", "p.toml", *ALONE)
+    assert command in out
+    assert teachirl(*shlex.split(command)[1:], *ALONE)[0] == 0
 
 
 def test_a_seed_repeats_the_draw_and_none_does_not(teachirl, tmp_path):
@@ -111,6 +121,59 @@ def test_one_candidate_near_the_expert(teachirl, tmp_path):
     probe = load_probe(ti.worlds.chain(5), tmp_path / "p.json")
     assert (probe.tested, probe.share, probe.dimension) == ("cell 3", 0.2, 1)
     assert probe.near is not None
+
+
+def test_before_anything_is_shown(teachirl):
+    _, out, _ = teachirl("diagnose", "p.toml")
+    assert "The learner has not been shown anything yet." in out
+    assert 'shown = "probe-1.json", policy = "probe-1-answer.csv"' in out
+
+
+def test_what_was_taught_since(teachirl, tmp_path):
+    for name in ("probe-1", "probe-2"):
+        teachirl("probe", "p.toml", "--out", f"{name}.json")
+        answered(tmp_path, name)
+    _, out, _ = teachirl("diagnose", "p.toml", "--json", "--set", 'learner.taught=["cell 1"]')
+    found = json.loads(out)["diagnosis"]
+    assert (found["proved"], found["excluded"], found["open"]) == (3, 2, 0)
+
+
+def test_a_learner_from_episodes(teachirl, tmp_path):
+    """Who learns from episodes matches their mean: how far that is off is said, and allowed for."""
+    arguments = ("--out", "probe-1.json", "--episodes", 200, "--seed", 0)
+    _, out, _ = teachirl("probe", "p.toml", *arguments)
+    assert "not probe-1.json, which says what was drawn" in out
+    off = out.split("off by a share of up to ")[1].split()[0]
+    mdp = ti.worlds.chain(5)
+    shown = ti.Demonstration.from_trajectories(mdp, ti.read_trajectories("probe-1.jsonl", mdp))
+    every = ti.Worldview.select(mdp, range(5))
+    learned = ti.learners.MinNormPoint().learn(every.observe(mdp), shown.expectations)
+    learned.policy.save(tmp_path / "a.csv")
+    with (tmp_path / "p.toml").open("a") as file:
+        file.write('[[learner.answer]]\nshown = "probe-1.json"\npolicy = "a.csv"\n')
+    _, out, _ = teachirl("diagnose", "p.toml")
+    assert "misses all candidates: it sees none of them, or it does not match" in out
+    assert "is nearest: it is off by a share of" in out
+    _, out, _ = teachirl("diagnose", "p.toml", "--json", "--set", f"learner.mismatch={off}")
+    assert json.loads(out)["diagnosis"]["excluded"] == 0
+
+
+def test_episodes_come_back(teachirl, tmp_path):
+    """The next probe is one that episodes can prove something by."""
+    mdp, rng = ti.worlds.chain(5), np.random.default_rng(0)
+    teachirl("probe", "p.toml", "--out", "probe-1.json", *ALONE[:2])
+    policy = load_probe(mdp, tmp_path / "probe-1.json").policy
+    its = ti.sample_trajectories(mdp, policy, episodes=5, horizon=20, rng=rng)
+    ti.write_trajectories(tmp_path / "its.jsonl", its, mdp)
+    with (tmp_path / "p.toml").open("a") as file:
+        file.write('[[learner.answer]]\nshown = "probe-1.json"\ntrajectories = "its.jsonl"\n')
+    _, out, _ = teachirl("diagnose", "p.toml", *ALONE[:2])
+    assert "Some candidates are neither proved nor excluded." in out
+    assert "Next: teachirl probe p.toml --feature 'cell 3' --out probe-2.json" in out
+    assert 'trajectories = "probe-2-answer.jsonl"' in out
+    three = 'learner.library=["cell 1", "cell 3", "cell 5"]'
+    _, out, _ = teachirl("diagnose", "p.toml", "--set", three)
+    assert "each that is open follows from others: ask for the learner's policy instead" in out
 
 
 def test_a_probe_used_twice_is_told(teachirl, tmp_path):

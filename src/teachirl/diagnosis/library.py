@@ -146,6 +146,19 @@ class Library:
         outside = np.linalg.norm(without_span(basis, unit), axis=1)
         return {int(i) for i in np.flatnonzero(outside <= SQUARED)} - set(self.idle)
 
+    def alone(self, indices: Iterable[int]) -> set[int]:
+        """Those of some candidates that can change while the others, but for their class, do not.
+
+        A row is outside of the span of the others if e_i is in the image of all of them.
+        """
+        chosen = set(indices)
+        groups = [group for group in self.groups if chosen.intersection(group)]
+        unit = unit_rows(self.rows[[group[0] for group in groups]])
+        left, sizes, _ = np.linalg.svd(unit, full_matrices=False)
+        inside = np.sum(left[:, sizes > SQUARED * sizes.max(initial=0.0)] ** 2, axis=1)
+        free = (group for group, each in zip(groups, inside, strict=True) if each > 1.0 - SQUARED)
+        return {i for group in free for i in group} & chosen
+
     def off(self, difference: Floats) -> Floats:
         """⟨f, d⟩ of each candidate, in its range: array [n]."""
         return np.asarray(self.rows @ difference)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -49,6 +50,7 @@ def probe(
     """
     import numpy as np
 
+    from ...demonstrations.demonstration import Demonstration
     from ...demonstrations.sampling import sample_trajectories
     from ...demonstrations.trajectory_files import write_trajectories
     from ...diagnosis.probe import next_probe
@@ -61,12 +63,13 @@ def probe(
             found is not None,
             f"{file}: what the learner sees is said there; learner.unknown = true if it is not",
         )
+        assert found is not None
         require(not out.exists(), f"{out} is there already: a probe is drawn once, and used once")
         rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
         expert = problem.task.best.policy
         near = expert if share < 1.0 else None
         made = next_probe(problem.mdp, found, rng=rng, feature=feature, near=near, share=share)
-        policy = out.with_suffix(".csv")
+        policy, note = out.with_suffix(".csv"), ""
         written = [policy, out]
         made.policy.save(policy)
         if episodes is not None:
@@ -76,13 +79,23 @@ def probe(
             lines = out.with_suffix(".jsonl")
             write_trajectories(lines, shown, problem.mdp)
             written.insert(1, lines)
+            mean = Demonstration.from_trajectories(problem.mdp, shown).expectations
+            off = np.abs(found.library.off(mean - made.demonstration.expectations)).max()
+            share_off = math.ceil(1e4 * off) / 1e4
+            note = (
+                f"\n\nThe mean of {lines.name} is off by a share of up to {share_off:g} of what "
+                "policies can change of a candidate.\nWho learns from it, and not from "
+                f"{policy.name}, needs that as learner.mismatch at least; more episodes make it "
+                "less."
+            )
         save_probe(problem.mdp, made, out)
     for path in written:
         typer.echo(f"teachirl: wrote {path}", err=True)
     typer.echo(
         f"Show the learner {policy.name}"
         + (f" or {written[1].name}" if episodes is not None else "")
-        + f", let it learn, and add its answer to {file.name}:\n\n"
+        + f" (but not {out.name}, which says what was drawn), let it learn, and add its answer to "
+        f"{file.name}:\n\n"
         f'[[learner.answer]]\nshown = "{out.name}"\npolicy = "{out.stem}-answer.csv"   '
-        "# or trajectories = …"
+        "# or trajectories = …" + note
     )

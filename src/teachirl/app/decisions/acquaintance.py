@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from ...diagnosis.diagnosis import Diagnosis, DiagnosisStatus
 from ...errors import require
-from ...teaching.matching import Matching
 from ..problem import Problem
 
 
@@ -31,12 +30,14 @@ class CandidateKnown:
         changes
     alike : the others that nothing which a learner does can tell from it
     most : by how much policies can differ in it
+    missed : by how much the learner missed it, if a policy of it did; None if no more than rounding
     """
 
     name: str
     standing: Standing
     alike: tuple[str, ...]
     most: float
+    missed: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,7 @@ class Acquaintance:
     candidates : CandidateKnown, in the order of the library
     guaranteed : the relative performance that is guaranteed with what is proved
     at_most : what would be guaranteed if the learner had all that is open
+    alone : the open ones that a probe can test alone
     next_file : a name for the file of the next probe; None if there is nothing to find out
     """
 
@@ -56,6 +58,7 @@ class Acquaintance:
     candidates: tuple[CandidateKnown, ...]
     guaranteed: float
     at_most: float
+    alone: tuple[str, ...]
     next_file: str | None
 
 
@@ -83,23 +86,26 @@ def acquaint(problem: Problem) -> Acquaintance:
         **dict.fromkeys(found.idle, Standing.IDLE),
     }
     alike = {name: group for group in found.classes for name in group}
-    library, task = found.library, problem.task
+    library, missed, shown = found.library, found.missed, problem.task.demonstration
     candidates = tuple(
         CandidateKnown(
             name,
             standing[name],
             tuple(each for each in alike.get(name, ()) if each != name),
             float(library.ranges[i]),
+            float(missed[i] * library.ranges[i]) if missed[i] > library.rounding[i] else None,
         )
         for i, name in enumerate(library.names)
     )
-    shown = task.demonstration
-    epsilon = Matching(found.within(library.view) or problem.mismatch)
-    ends = (task.guaranteed(view, shown, epsilon) for view in (found.seen, found.possible))
-    guaranteed, at_most = ends
     done = found.status is DiagnosisStatus.IDENTIFIED
+    testable = library.alone(library.indices(found.possible.names or (), "candidates"))
     return Acquaintance(
-        found, candidates, guaranteed, at_most, None if done else _next_file(problem)
+        found,
+        candidates,
+        problem.guaranteed(found.seen, shown),
+        problem.guaranteed(found.possible, shown),
+        tuple(name for name in found.open if library.names.index(name) in testable),
+        None if done else _next_file(problem),
     )
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
+from ...demonstrations.trajectories import Trajectories
 from ...diagnosis.diagnosis import DiagnosisStatus
-from ...figures.digits import number, percent_at_least
+from ...figures.digits import at_most, number, percent_at_least
 from ..decisions import Acquaintance, Standing
 from ..problem import Problem
 from ..problem.places import listed, shown
 from .elements import Bullets, Column, Data, Fact, Headline, Section, Sentence, Table
 
+# Who misses by less than this share of what policies can change may only match roughly.
+NEARLY = 0.01
 SAID = {
     Standing.PROVED: "has it",
     Standing.EXCLUDED: "lacks it",
@@ -42,11 +47,13 @@ def what_is_known(problem: Problem, found: Acquaintance) -> Section:
             Column("standing", "the learner", lambda standing: SAID[standing]),
             Column("alike", "cannot be told from", lambda names: listed(map(shown, names))),
             Column("most", "policies differ by", number),
+            Column("missed", "missed by", lambda off: "" if off is None else number(off)),
         ),
         found.candidates,
         "candidates",
     )
-    said = tuple(map(Sentence, (*_sure(found), *_before_buying(problem, found))))
+    sentences = (*_doubt(found), *_sure(found), *_before_buying(problem, found))
+    said = tuple(map(Sentence, sentences))
     return Section(
         "What is known of the learner",
         (
@@ -63,8 +70,15 @@ def what_is_known(problem: Problem, found: Acquaintance) -> Section:
 
 def _in_short(found: Acquaintance) -> str:
     known = found.diagnosis
+    if not known.exchanges and known.status is DiagnosisStatus.NOT_DRAWN:
+        return "The learner has not been shown anything yet."
     if known.status is DiagnosisStatus.IDENTIFIED:
-        has = listed(map(shown, known.has), limit=8) if known.has else "none of the candidates"
+        if not known.has:
+            return (
+                "The learner misses all candidates: it sees none of them, or it does not match "
+                "what it sees as closely as is said."
+            )
+        has = listed(map(shown, known.has), limit=8)
         return f"All is known of what the learner has among the candidates: {has}."
     return {
         DiagnosisStatus.OPEN: "Some candidates are neither proved nor excluded.",
@@ -79,15 +93,44 @@ def _in_short(found: Acquaintance) -> str:
     }[known.status]
 
 
+def _doubt(found: Acquaintance) -> Iterator[str]:
+    """What is missed by little, or all of it, may be there after all."""
+    known = found.diagnosis
+    near = {
+        each.name: each.missed / each.most
+        for each in found.candidates
+        if each.standing is Standing.EXCLUDED and each.missed is not None
+    }
+    if not near or (min(near.values()) > NEARLY and (known.has or known.open)):
+        return
+    nearest = min(near, key=lambda name: near[name])
+    yield (
+        f"Of what the learner misses, {shown(nearest)} is nearest: it is off by a share of "
+        f"{near[nearest]:.1g} of what policies can change of it. If it learned from episodes, or "
+        "stops early, it comes no closer to what it sees: say so as learner.mismatch."
+    )
+
+
 def _next(problem: Problem, found: Acquaintance) -> Iterator[str]:
     """What to do next, as commands."""
     if found.next_file is None:
         return
-    name = problem.path.name
+    exchanges, name = found.diagnosis.exchanges, problem.path.name
+    sampled = bool(exchanges) and isinstance(exchanges[-1].answer, Trajectories)
+    if sampled and not found.alone:
+        yield (
+            "Episodes prove that a candidate is there by probes of it alone, and each that is open "
+            "follows from others: ask for the learner's policy instead."
+        )
+    command = f"teachirl probe {name}"
+    if sampled and found.alone:
+        command += f" --feature {shlex.quote(found.alone[0])}"
+    answer = Path(found.next_file).stem + "-answer"
+    file = f'trajectories = "{answer}.jsonl"' if sampled else f'policy = "{answer}.csv"'
     yield (
-        f"Next: teachirl probe {name} --out {found.next_file} draws a demonstration. Show it to "
-        "the learner, let it learn, and add its answer to the problem file: [[learner.answer]], "
-        f'shown = "{found.next_file}", policy = "its policy.csv" (or trajectories).'
+        f"Next: {command} --out {found.next_file} draws a demonstration. Show it to the learner, "
+        "let it learn, and add its answer to the problem file: [[learner.answer]], shown = "
+        f'"{found.next_file}", {file} (or {"policy" if sampled else "trajectories"}).'
     )
 
 
@@ -99,11 +142,13 @@ def _sure(found: Acquaintance) -> Iterator[str]:
         f"alone, as only these were drawn at random; all of this holds with confidence "
         f"{known.confidence:g}."
     )
-    if known.has and known.p_value < 1.0:
+    if known.has and not known.open and known.p_value < 1.0:
         yield (
             "Who lacks some of what is proved comes so near to the probes by chance with a "
-            f"probability of at most {known.p_value:.1g}."
+            f"probability of at most {at_most(known.p_value)}."
         )
+    if known.has:
+        yield "It has a candidate if what it sees determines it, whatever it looks at itself."
     yield (
         "It is assumed that the learner matches all that it sees, that its answer depends on "
         "nothing else of what is shown, and that what it sees is made of candidates."
@@ -120,9 +165,11 @@ def _before_buying(problem: Problem, found: Acquaintance) -> Iterator[str]:
     """What is open and for sale is tested before it is paid for."""
     names = [name for name in found.diagnosis.open if name in problem.teachables.names]
     if names and found.next_file is not None:
+        # Of one alone, if there is one that does not follow from the others.
+        alone = [f"--feature {shlex.quote(name)} " for name in names if name in found.alone]
         yield (
             f"{listed(map(shown, names), limit=6)} may be there already: before one is bought, "
-            f"test it, as in teachirl probe {problem.path.name} --feature {shown(names[0])} --out "
+            f"test it, as in teachirl probe {problem.path.name} {''.join(alone[:1])}--out "
             f"{found.next_file}. If that proves it, it costs nothing."
         )
 

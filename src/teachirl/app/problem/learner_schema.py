@@ -69,7 +69,9 @@ class Learner(Strict):
         "out of all",
     )
     taught: list[Text] = Field(
-        default=[], description="names of those that the learner has been given since"
+        default=[],
+        description="names of those that the learner has been given since; a probe that was made "
+        "without one of them must have been answered before",
     )
     mismatch: float = Field(
         default=0.0,

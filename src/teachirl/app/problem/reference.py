@@ -113,7 +113,8 @@ def _type(annotation: Any) -> str:
     if origin is Literal:
         return " or ".join(f'`"{word}"`' for word in inner)
     if origin in (Union, types.UnionType):
-        return _type(next(each for each in inner if each is not type(None)))
+        kinds = [_type(each) for each in inner if each is not type(None)]
+        return " or ".join(dict.fromkeys(kinds))
     if origin is list:
         return f"list of {_type(inner[0])}s"
     if origin is dict:
