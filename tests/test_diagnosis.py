@@ -272,6 +272,25 @@ class TestTolerances:
         else:
             assert found.row_space.rank == 1
 
+    def test_what_is_taught_is_matched_no_closer(self, chain, library):
+        """A mismatch counts in what could be taught as well, if it is no candidate."""
+        some = Library(chain, ti.Worldview.select(chain, ["cell 1", "cell 3"]))
+        found = ti.diagnose(chain, some, [], mismatch=0.1)
+        alone = found.within(some.view)
+        assert alone == pytest.approx(0.1 * np.hypot(some.ranges[0], some.ranges[1]))
+        assert found.within_all(np.eye(5)[:1], ("cell 1",)) == alone
+        more = found.within_all(np.eye(5)[3:], ("cell 4", "cell 5"))
+        assert more >= 0.1 * np.linalg.norm(library.ranges[[0, 2, 3, 4]])
+
+    def test_who_stops_early_contradicts_itself(self, chain, library):
+        every = ti.Worldview.select(chain, range(5))
+        learner = ti.learners.Projection(tolerance=1e-5)
+        found = diagnosed(chain, library, every, 1, np.random.default_rng(2), learner)
+        assert found.has == () and len(found.lacks) > 0
+        assert set(found.lacks) <= set(found.contradicted)
+        closer = ti.diagnose(chain, library, found.exchanges, mismatch=1e-4)
+        assert closer.contradicted == () and len(closer.has) == 5
+
     def test_no_p_value_is_zero(self, chain, library):
         probe = ti.next_probe(chain, library, rng=np.random.default_rng(0))
         found = ti.diagnose(chain, library, [ti.Exchange(probe, probe.policy)])

@@ -278,7 +278,7 @@ class _Evidence:
         given = {i for each in given for i in library.group_of(each)}
         excluded = {i for g in library.groups if self._lacks(g) for i in g}
         alive = set(range(n)) - idle - (excluded - given)
-        proved, p_value = self._proved(alive, excluded & given)
+        proved, p_value, missed = self._proved(alive, excluded & given)
         has = (proved & alive) | given
         if given:  # what was missed before may follow from what is there now
             alive |= library.following(alive) & excluded
@@ -308,6 +308,7 @@ class _Evidence:
             status=status,
             row_space=self._row_space(given),
             missed=frozen(self.missed),
+            contradicted=tuple(names[i] for i in sorted(missed)),
         )
 
     def _lacks(self, group: tuple[int, ...]) -> bool:
@@ -319,10 +320,12 @@ class _Evidence:
         most = float(self.library.allowed(self.mismatch)[members].max())
         return bool(self.sampled[members].any() or self.missed[members].min() > most)
 
-    def _proved(self, alive: set[int], since: set[int]) -> tuple[set[int], float]:
-        """Whom the learner has, with confidence; and the p-value that it has all that are alive."""
+    def _proved(self, alive: set[int], since: set[int]) -> tuple[set[int], float, set[int]]:
+        """Whom the learner has, with confidence; the p-value that it has all that are alive; and
+        whom it was proved to have, and misses."""
         library = self.library
         proved: set[int] = set()
+        missed: set[int] = set()
         best = 1.0
         for p, about, tested in self.proofs:
             # Made for fewer than may be there, a probe says nothing; but it was answered before
@@ -333,10 +336,12 @@ class _Evidence:
             whom = about if not tested else set(library.group_of(library.names.index(tested)))
             if whom == left:
                 best = min(best, p)
-            if p <= self.part and whom <= left:
-                proved |= whom
+            if p <= self.part:
+                missed |= whom - left
+                proved |= whom if whom <= left else set()
         enough = math.log(max(len(library), 1) / self.part)
-        return proved | {int(i) for i in np.flatnonzero(self.having >= enough)}, best
+        proved |= {int(i) for i in np.flatnonzero(self.having >= enough)}
+        return proved, best, missed | (proved - alive)
 
     def _unexplained(self, alive: set[int]) -> bool:
         """Whether the learner has matched some direction in which no candidate that is left lies.

@@ -63,6 +63,8 @@ class Diagnosis:
         policies can change, and a probe among all of them was off in no new direction. Else None
     missed : array [n], the most that exact answers were off in each candidate, as a share of what
         policies can change of it
+    contradicted : tuple of str, candidates that the learner followed too closely for chance, and
+        misses nevertheless: what is assumed of it, such as its mismatch, does not hold
 
     Examples
     --------
@@ -98,6 +100,7 @@ class Diagnosis:
     taught: Names = ()
     row_space: Worldview | None = None
     missed: Floats = field(default_factory=lambda: np.zeros(0))
+    contradicted: Names = ()
 
     @property
     def idle(self) -> Names:
@@ -126,11 +129,12 @@ class Diagnosis:
         return min(float(np.linalg.norm(self.blind @ w)) / size, 1.0)
 
     def within(self, view: Worldview) -> float:
-        """ε, how far ‖A(μ_T − μ_L)‖ may be from 0 in a view of candidates.
+        """ε, how far ‖A(μ_T − μ_L)‖ may be from 0 in a view.
 
         Parameters
         ----------
-        view : Worldview, such as `seen`
+        view : Worldview, such as `seen`; a row that is no candidate counts with the most by which
+            policies could differ in it
 
         Returns
         -------
@@ -138,8 +142,29 @@ class Diagnosis:
         """
         if self.mismatch == 0.0:
             return 0.0
-        chosen = list(self.library.indices(view.names or (), "view"))
-        return self.mismatch * float(np.linalg.norm(self.library.ranges[chosen]))
+        library, widths = self.library, self.library.reach(view.matrix)
+        for number, row in enumerate(view.matrix):
+            name = view.row_name(number)
+            candidate = library.names.index(name) if name in library.names else None
+            if candidate is not None and np.array_equal(library.view.matrix[candidate], row):
+                widths[number] = library.ranges[candidate]
+        return self.mismatch * float(np.linalg.norm(widths))
+
+    def within_all(self, teachable: Floats, names: Names) -> float:
+        """ε in all candidates and all that could be taught, of who has learned it.
+
+        Parameters
+        ----------
+        teachable : array [n, k]
+        names : tuple of n str; those that are called like a candidate are that
+
+        Returns
+        -------
+        float
+        """
+        others = [i for i, name in enumerate(names) if name not in self.library.names]
+        view = self.library.view.extend(teachable[others], tuple(names[i] for i in others))
+        return self.within(view)
 
     def __repr__(self) -> str:
         parts = [

@@ -73,7 +73,7 @@ class Library:
         self.ranges: Floats = widths * lengths
         # Exact learners of ours stop at MATCHED of what could be reached of their features.
         rounding = np.array([2.0 * expectation_error(mdp, row) for row in unit])
-        exact = rounding + MATCHED * math.sqrt(len(unit)) * self._reach(unit)
+        exact = rounding + MATCHED * math.sqrt(len(unit)) * self.reach(unit)
         self.rounding: Floats = rounding / scales
         self._exact = np.where(moves, exact / scales, math.inf)
 
@@ -171,9 +171,9 @@ class Library:
         """
         return mismatch + self._exact
 
-    def _reach(self, unit: Floats) -> Floats:
-        """How much ⟨f, φ⟩ differs between states, times 1/(1 − γ)."""
-        rewards = self.mdp.rewards(unit) if len(unit) else np.zeros((0, 1))
+    def reach(self, rows: Floats) -> Floats:
+        """How much ⟨f, φ⟩ differs between states, times 1/(1 − γ), for rows f [n, k]: [n]."""
+        rewards = self.mdp.rewards(rows) if len(rows) else np.zeros((0, 1))
         return np.asarray((rewards.max(axis=1) - rewards.min(axis=1)) / (1.0 - self.mdp.discount))
 
 

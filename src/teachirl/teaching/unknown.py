@@ -54,9 +54,9 @@ class Unknown:
 
     @property
     def mismatch(self) -> float | None:
-        """How closely the learner matches, in all candidates together; None if exactly."""
-        library = self.diagnosis.library
-        return self.diagnosis.within(library.view) if self.diagnosis.mismatch else None
+        """How closely the learner matches, in all that it may come to see; None if exactly."""
+        known, task = self.diagnosis, self.task
+        return known.within_all(task.teachable, task.names) if known.mismatch else None
 
     def tested(self, feature: int, learner: Learner, rng: np.random.Generator) -> bool:
         """Whether probes prove that the learner has a feature that was open."""

@@ -62,6 +62,7 @@ def what_is_known(problem: Problem, found: Acquaintance) -> Section:
             Data("status", lambda: known.status.name),
             Data("p_value", lambda: known.p_value),
             Data("confidence", lambda: known.confidence),
+            Data("contradicted", lambda: list(known.contradicted)),
             Data("reused", lambda: known.reused),
             Data("next_file", lambda: found.next_file),
         ),
@@ -96,6 +97,14 @@ def _in_short(found: Acquaintance) -> str:
 def _doubt(found: Acquaintance) -> Iterator[str]:
     """What is missed by little, or all of it, may be there after all."""
     known = found.diagnosis
+    if known.contradicted:
+        names = listed(map(shown, known.contradicted), limit=6)
+        yield (
+            f"Too closely for chance the learner followed, and yet missed, {names}. It matches "
+            "less closely than is said (learner.mismatch), or its answer depends on more than the "
+            "candidates: what is said here does not hold."
+        )
+        return
     near = {
         each.name: each.missed / each.most
         for each in found.candidates

@@ -187,7 +187,7 @@ class Problem:
         """How closely learners are taken to match, as the file says."""
         found = self.diagnosis
         if self.mismatch is None and found is not None and found.mismatch > 0.0:
-            return Matching(found.within(found.library.view))
+            return Matching(found.within_all(self.teachables.features, self.teachables.names))
         return Matching(self.mismatch, self.nearest if self.match == "recordings" else None)
 
     @cached_property
