@@ -162,6 +162,18 @@ class TestStakes:
         enough = frontier(problem).enough
         assert enough is not None and enough.features == taught
 
+    @pytest.mark.parametrize(
+        ("asked", "words"),
+        [
+            ("guarantee = 0.5", "50 % were asked for, and are guaranteed."),
+            ("max_loss = 1.5", "A loss of at most 1.5 was asked for, and is guaranteed."),
+            ("max_loss = 1.5\nat_least = 1", "of at least 1 were asked for, and are guaranteed."),
+        ],
+    )
+    def test_one_goal_is_asked_for_and_several_are(self, warehouse, asked, words):
+        problem = warehouse(plan=asked)
+        assert said(problem, plan(problem))["reason"].endswith(words)
+
     def test_a_limit_that_the_expert_breaks_cannot_be_kept(self, warehouse, monkeypatch, capsys):
         problem = warehouse(plan="limits = { delivery = 0.5 }")
         found = plan(problem)
@@ -234,7 +246,12 @@ class TestExpert:
         crowd = warehouse({"crash": 1.0, "near people": -0.5})
         assert [each.name for each in expert_account(crowd).never_avoided] == ["near people"]
         [doubt] = said(crowd, assess(crowd))["doubts"]
-        assert "as much of near people as there can be" in doubt
+        assert "as much of near people as there can be, though that costs 4.5 and" in doubt
+
+    def test_check_does_not_call_it_all_well(self, warehouse, monkeypatch, capsys):
+        path = warehouse({"crash": 1.0, "near people": -0.5}).path
+        _, out = printed(monkeypatch, capsys, "check", path)
+        assert "\n- Beside that, no mistake was found.\n" in out
 
     def test_an_expert_who_might_as_well_do_nothing(self, warehouse):
         problem = warehouse({"idle": 1.0, "delivery": 0.1})

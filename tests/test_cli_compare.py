@@ -7,6 +7,7 @@ import pytest
 
 from problem_files import PROBLEMS
 from teachirl.app import cli
+from teachirl.app.decisions import differing, news
 
 GRID = PROBLEMS / "grid.toml"
 
@@ -50,6 +51,20 @@ def test_two_files_of_which_one_is_edited(teachirl, tmp_path):
     same = tmp_path / "same.toml"
     same.write_text(GRID.read_text())
     assert teachirl("compare", GRID, same)[1].splitlines()[-1] == "Nothing differs."
+
+
+def test_goals_go_by_what_they_are_and_doubts_are_told():
+    def result(share, doubts):
+        limit = {"kind": "limit", "feature": "noise", "guaranteed": share}
+        return {"goals": [{"kind": "guarantee", "feature": None}, limit], "doubts": doubts}
+
+    one, other = (news(each) for each in (result(0.5, []), result(0.7, ["It never delivers."])))
+    assert [(each.what, each.first, each.second) for each in differing(one, other)] == [
+        ("goals, limit noise, guaranteed", 0.5, 0.7),
+        ("look at the expert first", False, True),
+    ]
+    twice = {"goals": 2 * result(0.5, [])["goals"]}
+    assert "goals, 3, guaranteed" in [each.what for each in differing(twice, {})]
 
 
 def test_results(teachirl, tmp_path):

@@ -409,6 +409,31 @@ class TestPlan:
             assert found.steps[-1].cost <= cheapest
         assert "32 sets of 5 features were searched" in planned(asked)["searched"]
 
+    @pytest.mark.parametrize("wanted", [0.5, 0.7, 2.0])
+    def test_no_set_that_keeps_a_limit_is_cheaper(self, problem, wanted):
+        asked = problem(f'{GRID}[plan]\nguarantee = 0.5\nlimits = {{ "cell 3" = {wanted} }}\n')
+        found, task, away = plan(asked), asked.task, -np.eye(16)[3]
+        keep = [
+            cost
+            for members, (cost, value) in brute_force(asked).items()
+            if value >= 0.5
+            and -worst_case(
+                asked.mdp,
+                task.worldview.extend(task.teachable[list(members)]),
+                away,
+                task.demonstration,
+            ).lower
+            <= wanted
+        ]
+        assert found.reached and found.steps[-1].cost == min(keep)
+        assert found.chosen.searched is Searched.ALL
+        assert frontier(asked).enough.cost == min(keep)
+
+    def test_a_budget_that_is_in_the_way_is_named(self, problem):
+        asked = problem(PAIR, asked=ti.Goals(0.9), max_cost=1.0)
+        reason = planned(asked)["reason"]
+        assert "Why not: no set of features within max_cost guarantees more" in reason
+
     def test_without_time_to_search_nothing_is_taught_that_is_not_needed(self, problem):
         asked = problem(GRID, asked=ti.Goals(0.9))
         search = SETS.SetSearch(asked, Patience())

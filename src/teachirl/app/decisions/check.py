@@ -16,6 +16,7 @@ from ...mdp.model import MDP
 from ...precision import DEPENDENT
 from ...views.linear_algebra import unit_rows, without_span
 from ..problem import Problem
+from .expert import ExpertAccount, expert_account
 from .undiscounted import Undiscounted, undiscounted
 
 
@@ -90,12 +91,14 @@ class Check:
     features : Feature, all of them, in the order of the world
     reward : the expert's, discounted; an estimate if it was recorded
     undiscounted : Undiscounted, what the expert collects; None if that is not known
+    account : ExpertAccount, what the expert does, and whether that is odd
     """
 
     notices: tuple[Notice, ...]
     features: tuple[Feature, ...]
     reward: float
     undiscounted: Undiscounted | None
+    account: ExpertAccount
 
 
 def check(problem: Problem) -> Check:
@@ -161,6 +164,7 @@ def check(problem: Problem) -> Check:
         features,
         float(task.weights @ shown.expectations),
         plain,
+        expert_account(problem),
     )
 
 

@@ -42,7 +42,7 @@ def differing(
     Parameters
     ----------
     first, second : what JSON has: objects, lists and values. Entries of lists go by their ``name``,
-        if they have one, or by their number
+        or ``kind`` and ``feature``, if they have one of their own, or by their number
     what : where they stand
     scale : the size of numbers beside which others are rounding; by default the largest of them
 
@@ -75,7 +75,8 @@ def news(result: Mapping[str, Any]) -> dict[str, Any]:
 
     Returns
     -------
-    dict, without what follows from the rest; what to teach stands in for all steps
+    dict, without what follows from the rest; what to teach stands in for all steps, and whether
+        there are doubts about the expert for what they are
 
     Examples
     --------
@@ -83,6 +84,8 @@ def news(result: Mapping[str, Any]) -> dict[str, Any]:
     {'cost': 3.0, 'stop': 1, 'teach': ['ice']}
     """
     found = {key: value for key, value in result.items() if key not in LEFT_OUT}
+    if "doubts" in found:
+        found["look at the expert first"] = bool(found.pop("doubts"))
     if "guarantees" in found:
         exact = [each for each in found["guarantees"] if each.get("name") == "exact"]
         found["guarantees"] = [
@@ -103,9 +106,18 @@ def _entries(value: Any) -> dict[str, Any]:
         return {}
     if value and all(isinstance(each, str) for each in value):
         return {"": ", ".join(value)}
-    named = all(isinstance(each, Mapping) and each.get("name") for each in value)
-    names = [each["name"] if named else str(i) for i, each in enumerate(value)]
+    names = [_called(each) for each in value]
+    if not all(names) or len(set(names)) < len(names):
+        names = [str(i) for i in range(len(value))]
     return dict(zip(names, value, strict=True))
+
+
+def _called(entry: Any) -> str:
+    """What an entry of a list goes by: its name or, as a goal, its kind and feature."""
+    if not isinstance(entry, Mapping):
+        return ""
+    parts = entry.get("name"), entry.get("kind"), entry.get("feature")
+    return " ".join(str(each) for each in parts[: 1 if parts[0] else None] if each)
 
 
 def _largest(value: Any) -> float:

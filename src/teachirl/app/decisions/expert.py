@@ -112,6 +112,11 @@ class ExpertAccount:
         return tuple(each for each in self.collected if each.never_avoided)
 
     @property
+    def cost_unavoided(self) -> float:
+        """What those cost."""
+        return -sum(each.earned for each in self.never_avoided)
+
+    @property
     def doubtful(self) -> bool:
         """Whether there is anything to warn of."""
         return self.hardly_better or bool(self.passed_over or self.never_avoided)

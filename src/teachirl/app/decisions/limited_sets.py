@@ -11,7 +11,7 @@ import numpy as np
 from ...precision import SEARCH_TIE
 from ...teachers.set_bounds import SetBounds, set_bounds
 from ...teaching.goal import GoalKind, Promise
-from .set_search import SetSearch
+from .set_search import Mask, SetSearch
 
 
 class LimitedSets:
@@ -20,6 +20,7 @@ class LimitedSets:
     Parameters
     ----------
     search : SetSearch, for the reward
+    allowed : bool array [2ⁿ], the sets to choose from; all by default
 
     Attributes
     ----------
@@ -27,11 +28,11 @@ class LimitedSets:
     promise : Promise, what it guarantees; None likewise
     """
 
-    def __init__(self, search: SetSearch) -> None:
+    def __init__(self, search: SetSearch, allowed: Mask | None = None) -> None:
         self.search, self.problem = search, search.problem
         self.chosen: int | None = None
         self.promise: Promise | None = None
-        self._refused = np.zeros(len(search.order), dtype=bool)
+        self._refused = np.zeros(len(search.order), dtype=bool) if allowed is None else ~allowed
         # What is searched to a tolerance is looked at again, to more digits, before it counts.
         self._parts: list[tuple[SetBounds, float]] = []
         if search.goal is not None:
@@ -81,11 +82,12 @@ class LimitedSets:
         """Whether a set meets all goals, proved to all digits."""
         problem, view = self.problem, self.search.bounds.view_of(chosen)
         shown = problem.task.demonstration
-        promise = problem.goals.promise(view, shown, problem.matching)
-        if problem.goals.unmet(promise):
-            self._refused[chosen] = True
-        else:
+        seconds = self.search.patience.left()
+        promise = problem.goals.promise(view, shown, problem.matching, max_seconds=seconds)
+        if not problem.goals.unmet(promise):
             self.chosen, self.promise = chosen, promise
+        elif not self.search.patience.over():
+            self._refused[chosen] = True
 
 
 __all__ = ["LimitedSets"]

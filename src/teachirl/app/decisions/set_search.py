@@ -308,4 +308,4 @@ def _twelve_digits(values: Floats) -> Floats:
     return np.array([float(f"{value:.12g}") for value in values.tolist()])
 
 
-__all__ = ["WORTH", "SetSearch"]
+__all__ = ["WORTH", "Mask", "SetSearch"]

@@ -14,8 +14,9 @@ from ...teachers import GapGreedy
 from ...teachers.set_bounds import MOST
 from ...teaching.teacher import Choice, Situation
 from ..problem import Problem
+from .limited_sets import LimitedSets
 from .patience import Patience
-from .set_search import SetSearch
+from .set_search import Mask, SetSearch
 
 # Of the time for the search, what is added to find what a plan does not need.
 THIN = 0.25
@@ -85,8 +86,8 @@ class Following:
 def set_to_teach(problem: Problem, patience: Patience) -> SetToTeach:
     """The features to teach: all sets are searched, as long as there is time.
 
-    Other teachers than `GapGreedy` have aims of their own, and limits on features are no reward:
-    there it is left to the teacher.
+    Other teachers than `GapGreedy` have aims of their own: there it is left to the teacher, and so
+    it is where no set keeps all limits on features.
 
     Parameters
     ----------
@@ -99,8 +100,7 @@ def set_to_teach(problem: Problem, patience: Patience) -> SetToTeach:
     """
     task = problem.task
     free = len(task.names) - len(task.required) - len(task.forbidden)
-    limits = any(goal.feature is not None for goal in problem.goals)
-    if not isinstance(problem.teacher, GapGreedy) or limits or not 0 < free <= MOST:
+    if not isinstance(problem.teacher, GapGreedy) or not 0 < free <= MOST:
         return SetToTeach(Searched.TEACHER)
     search = SetSearch(problem, patience)
     allowed = np.ones(len(search.order), dtype=bool)
@@ -111,18 +111,32 @@ def set_to_teach(problem: Problem, patience: Patience) -> SetToTeach:
     if not allowed.any():
         return SetToTeach(Searched.TEACHER)
     search.tighten(0)
+    # A greedy plan is made for the reward, and keeps no limits.
+    limits = any(goal.feature is not None for goal in problem.goals)
     chosen, searched = 0, Searched.TEACHER
     with patience.work():
+        if not limits:
+            if not patience.over():
+                search.tighten(int(np.flatnonzero(allowed)[-1]))
+            chosen = search.follow(np.inf if search.goal is None else search.goal, allowed)
         if not patience.over():
-            search.tighten(int(np.flatnonzero(allowed)[-1]))
-        chosen = search.follow(np.inf if search.goal is None else search.goal, allowed)
-        if not patience.over():
-            found = search.best(allowed)
-            searched = Searched.SOME if found is None else Searched.ALL
-            chosen = _needed(search, chosen) if found is None else found
+            found = _enough(search, allowed) if problem.goals else None
+            if found is None and not limits:
+                found = search.best(allowed)
+            if found is not None:
+                chosen, searched = found, Searched.ALL
+            elif not limits:
+                chosen, searched = _needed(search, chosen), Searched.SOME
     if searched is Searched.TEACHER:
         return SetToTeach(searched)
     return SetToTeach(searched, tuple(search.ordered(chosen)), free, search.tried)
+
+
+def _enough(search: SetSearch, allowed: Mask) -> int | None:
+    """The cheapest set with all that is asked for; None if none has it, or time is up."""
+    sets = LimitedSets(search, allowed)
+    sets.run()
+    return sets.chosen
 
 
 def _needed(search: SetSearch, chosen: int) -> int:

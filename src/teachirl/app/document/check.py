@@ -12,18 +12,17 @@ from .elements import Bullets, Column, Data, Fact, Facts, Headline, Section, Sen
 def check_headline(problem: Problem, found: Check) -> Headline:
     """The numbers and the sentences that matter most."""
     mdp = problem.mdp
-    said = (
-        "No mistake was found."
-        if not found.notices
-        else f"No mistake was found, but look at {_counted(len(found.notices), 'thing')} below."
-    )
+    # What is odd about the expert stands above.
+    said = "Beside that, no mistake was found" if found.account.doubtful else "No mistake was found"
+    if found.notices:
+        said += f", but look at {_counted(len(found.notices), 'thing')} below"
     return (
         Fact("states", mdp.n_states, str, "states"),
         Fact("state-action pairs", mdp.n_pairs, str, "pairs"),
         Fact("features", mdp.n_features, str),
         Fact("of which the learner sees", problem.worldview.rank, str, "seen"),
         Fact("that could be taught", len(problem.teachables.names), str, "teachable"),
-    ), (Sentence(said),)
+    ), (Sentence(f"{said}."),)
 
 
 def what_looks_odd(problem: Problem, found: Check) -> Section:

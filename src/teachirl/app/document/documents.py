@@ -119,7 +119,8 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
     facts, sentences = (tuple(chain.from_iterable(each)) for each in zip(*headlines, strict=True))
     facts = tuple({fact.label: fact for fact in facts}.values())  # those that two have are one
     known = _first(found, Assessment)
-    doubts = warnings(expert_account(problem) if known is None else known.account)
+    told = known or _first(found, Check)
+    doubts = warnings(expert_account(problem) if told is None else told.account)
     doubted = Data("doubts", lambda: [each.text for each in doubts])
     yield Section("In short", (Facts(facts), Bullets((*doubts, *sentences)), doubted))
     yield what_the_expert_is_after(problem, known)

@@ -64,7 +64,8 @@ def _warnings(account: ExpertAccount) -> Iterator[str]:
     if account.never_avoided:
         yield (
             f"Look at the expert first: {seen}it has as much of {_names(account.never_avoided)} as "
-            "there can be, though that costs and could be avoided. Is the reward what you mean?"
+            f"there can be, though that costs {number(account.cost_unavoided)} and could be "
+            "avoided. Is that the price of what it earns, or is the reward not what you mean?"
         )
     if account.hardly_better:
         yield (

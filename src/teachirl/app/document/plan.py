@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ...figures.digits import at_least, counted, money, percent_at_least, risk
 from ...teaching.goal import Goal, GoalKind
+from ...teaching.lesson_record import LessonStatus
 from ..decisions import (
     Alternative,
     Difference,
@@ -24,6 +25,7 @@ from .notes import cut_short, why_below
 from .stakes import (
     all_asked_for,
     amount_of,
+    are_many,
     given_up,
     goals_elements,
     goals_sentence,
@@ -47,7 +49,7 @@ def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
         Fact("cost of the plan", last.cost, money, "cost"),
     ), (
         Sentence(f"Teach, in this order: {names}." if names else "Teach nothing."),
-        Sentence(why_to_stop(plan), "reason"),
+        Sentence(why_to_stop(problem, plan), "reason"),
         Sentence(_searched(problem, plan), "searched"),
         cut_short(plan.cut, plan.seconds),
         stakes_sentence(problem, plan.stakes, "After that"),
@@ -55,23 +57,37 @@ def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
     )
 
 
-def why_to_stop(plan: TeachingPlan) -> str:
+def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
     """Why to follow the plan as far as it says."""
     most, goals = percent_at_least(plan.steps[plan.stop].guaranteed), plan.stakes.goals
     if plan.ending is Ending.LITTLE_TO_GAIN:
         reason = f"{most} are guaranteed, and the steps after it add less than 0.1 %."
     elif not goals:
-        reason = f"{most} are guaranteed: {plan.lesson.status}."
+        reason = f"{most} are guaranteed: {_why_no_more(problem, plan)}."
     elif plan.ending is Ending.REACHED:
-        reason = f"{all_asked_for(goals)} were asked for, and are guaranteed."
+        was, is_ = ("were", "are") if are_many(goals) else ("was", "is")
+        reason = f"{all_asked_for(goals)} {was} asked for, and {is_} guaranteed."
     else:
-        reason = f"{goals_sentence(goals)} Why not: {plan.lesson.status}."
+        reason = f"{goals_sentence(goals)} Why not: {_why_no_more(problem, plan)}."
     if plan.cap is not None:
         reason += (
             f" What is shown has a relative performance of {percent_at_least(plan.cap)} itself: no "
             "more can be guaranteed unless something else is shown."
         )
     return f"Stop after {counted(plan.stop, 'step')}. {reason[:1].upper()}{reason[1:]}"
+
+
+def _why_no_more(problem: Problem, plan: TeachingPlan) -> str:
+    """Why a plan ends: who is left without a choice by a budget is not asked what would help."""
+    names = {"budget": problem.budget, "max_cost": problem.max_cost}
+    given = [name for name, value in names.items() if value is not None]
+    helpless = plan.lesson.status is LessonStatus.NOTHING_HELPS
+    if plan.chosen.searched is not Searched.ALL or not helpless or not given:
+        return str(plan.lesson.status)
+    return (
+        f"no set of features within {' and '.join(given)} guarantees more; teachirl frontier says "
+        "what others would"
+    )
 
 
 def _searched(problem: Problem, plan: TeachingPlan) -> str:

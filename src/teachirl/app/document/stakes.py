@@ -73,6 +73,11 @@ def all_asked_for(results: Sequence[GoalResult]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def are_many(results: Sequence[GoalResult]) -> bool:
+    """Whether `all_asked_for` is a plural, as a percentage is."""
+    return len(results) > 1 or results[0].goal.kind is GoalKind.GUARANTEE
+
+
 def amount_of(goal: Goal, amount: float) -> str:
     """An amount that is guaranteed of a goal, rounded towards the safe side."""
     if goal.kind is GoalKind.GUARANTEE:
@@ -166,6 +171,7 @@ def stakes_sentence(problem: Problem, stakes: Stakes, when: str) -> Sentence:
 __all__ = [
     "all_asked_for",
     "amount_of",
+    "are_many",
     "asked_for",
     "given_up",
     "goals_elements",
