@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
-from ..arrays import Floats
+from ..arrays import Floats, frozen
 from ..precision import EPS, RESIDUAL, SOLVED
 from .kernels.block_elimination import Factors, eliminate, substitute, substitute_transposed
 from .kernels.chains import outflow, reordered, transposed, without_flow, without_loops
@@ -168,7 +168,7 @@ class Chain:
                 enough = np.all((much[0] if flow else 0.5 * (much[1] - much[0])) <= goals)
                 if enough or method is Method.SWEEPS:
                     break
-                more = solve(off, 0.01 * goals, flow)
+                more = solve(frozen(off.view()), 0.01 * goals, flow)
                 x = None if more is None else x + more
             else:
                 continue
@@ -200,7 +200,7 @@ class Chain:
     def _components(self) -> tuple[NDArray[np.uint32], NDArray[np.int64], Flow]:
         """The states in an order in which most edges lead back, where components end in it, and
         the rows of P with the states numbered so."""
-        order, bounds = strong_components(self.rows.indptr, self.rows.indices)
+        order, bounds = strong_components(self.rows.indptr, frozen(self.rows.indices.view()))
         return order, bounds, _flow(reordered(*self.rows[:3], order), self.discount)
 
     def _by_elimination(self, b: Floats, goals: Floats, flow: bool) -> Floats | None:
@@ -299,7 +299,7 @@ class Chain:
         n = len(self.rows.indptr) - 1
         # Neither even, as what is in balance may be, nor without differences between far states.
         place = np.arange(n)
-        source = (place + 0.5 * n * (1.0 + np.cos(place**1.5)) + 1.0)[:, None]
+        source = frozen((place + 0.5 * n * (1.0 + np.cos(place**1.5)) + 1.0)[:, None])
         goals = self.goal * sizes(source)[1]
         if self._by_iteration(source, goals, True) is not None:
             return True, 0
@@ -330,7 +330,8 @@ def _parts(columns: Floats) -> Iterator[Floats]:
     for first in range(0, m, width):
         part = columns[:, first : first + width]
         missing = -part.shape[1] % LANES if part.shape[1] >= FEW else 0
-        yield np.hstack([part, np.zeros((n, missing))]) if missing else np.ascontiguousarray(part)
+        part = np.hstack([part, np.zeros((n, missing))]) if missing else np.ascontiguousarray(part)
+        yield frozen(part.view())
 
 
 def _together(parts: list[Solved], m: int) -> Solved:
@@ -356,7 +357,7 @@ def usual_of(dynamics: Dynamics) -> Usual:
     drawn = np.random.default_rng(0).integers(0, counts)
     chances[dynamics.offsets[:-1] + drawn] = 1.0
     rows = dynamics.transitions
-    chain = outflow(dynamics.offsets, chances, rows.indptr, rows.indices, rows.data)
+    chain = outflow(dynamics.offsets, frozen(chances), rows.indptr, rows.indices, rows.data)
     # The pairs of a state are neighbours, so their successors together are the state's.
     graph = (rows.indptr[dynamics.offsets], rows.indices)
     return usual_way(Chain(chain, dynamics.discount), graph)

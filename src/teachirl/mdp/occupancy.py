@@ -70,7 +70,8 @@ def state_occupancy(mdp: MDP, policy: Policy, start: Floats | None = None) -> Fl
 def chain_of(mdp: MDP, policy: Policy, sparse: bool = True) -> Chain:
     """The Markov chain of the policy, to be solved; `sparse` if elimination may suit it."""
     dynamics, rows = mdp.dynamics, mdp.dynamics.transitions
-    chain = outflow(dynamics.offsets, policy.probabilities, rows.indptr, rows.indices, rows.data)
+    chances = frozen(policy.probabilities.view())
+    chain = outflow(dynamics.offsets, chances, rows.indptr, rows.indices, rows.data)
     return Chain(chain, mdp.discount, lambda: dynamics.usual, sparse)
 
 

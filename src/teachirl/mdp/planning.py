@@ -202,7 +202,8 @@ def _plan(
     dynamics = mdp.dynamics
     gamma = dynamics.discount
     rest = 1.0 - gamma
-    least, most, norms = kernels.sizes(rewards, weights, mdp.largest_entries, mdp.largest_feature)
+    fixed = frozen(weights.view())  # of one type, whether the caller's can be written to or not
+    least, most, norms = kernels.sizes(rewards, fixed, mdp.largest_entries, mdp.largest_feature)
     largest = max(abs(least), abs(most)) / rest
     if not math.isfinite(1e6 * (norms + largest) / rest**2):
         require(False, f"weights give rewards of the order of {norms:.3g}: too large to plan with")

@@ -159,9 +159,10 @@ class SoftModel:
         entries, slots = np.unique(sources * n + indices, return_inverse=True)
         self.slots = frozen(slots.astype(index))
         here, there = np.divmod(entries, n)
-        self.ahead = (_starts(here, n, index), frozen(there.astype(index)))
+        # The types of a `Chain`, for which the same kernels are compiled.
+        self.ahead = (_starts(here, n), there.astype(np.uint32))
         self.by_target = np.argsort(there, kind="stable")
-        self.behind = (_starts(there, n, index), frozen(here[self.by_target].astype(index)))
+        self.behind = (_starts(there, n), here[self.by_target].astype(np.uint32))
         self.rounding = kernels.rounding_of(sparse_layout(dynamics))
         sizes: Any = abs(mdp.features)
         most = sizes.max(axis=0)
@@ -275,7 +276,7 @@ class SoftModel:
         return np.asarray((W[kept] / values[kept, None] / lengths).T)
 
 
-def _starts(rows: NDArray[np.int64], n: int, index: type[np.signedinteger[Any]]) -> Any:
+def _starts(rows: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """Where the entries of each of n rows start, given the row of each."""
     counts = np.bincount(rows, minlength=n)
-    return frozen(np.append(0, np.cumsum(counts)).astype(index))
+    return np.append(0, np.cumsum(counts))

@@ -73,7 +73,7 @@ class Open:
             return self._with_free_ones(z, enough)
         rounds = 0 if m > MANY else 12 if start is diagonal else 30
         bound, a, which, upper, lower, D, z = kernels.relax(
-            *(self.N, self.c, start, z, self.costs, self.budgets),
+            *(self.N, self.c, start, z, np.ascontiguousarray(self.costs), self.budgets),
             *(2 if rounds else 12, rounds, enough),
         )
         if_in = np.maximum(upper * self.costs[which] - a, 0.0)

@@ -31,6 +31,7 @@ from .reproduce import reproduce
 from .runs import runs
 from .screen import filtered, shortened
 from .teach import teach
+from .warm import warm
 from .worlds import worlds
 
 # An error without a file, such as one of stdout, is the user's to mend if it is one of these.
@@ -56,6 +57,7 @@ for command in (
     export,
     worlds,
     reproduce,
+    warm,
 ):
     app.command(short_help=summary(command))(command)
 app.add_typer(runs, name="runs")

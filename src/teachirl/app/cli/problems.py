@@ -27,7 +27,8 @@ def deciding(
     with loading():
         from ...study.progress import Progress
         from ..problem import read_problem
-    with Progress.on_stderr() as progress:
+        from ..warming import helped
+    with Progress.on_stderr() as progress, helped():
         yield read_problem(file, changes=changes_of(sees, sets)), progress
 
 

@@ -85,7 +85,7 @@ def eliminate(indptr, indices, data, discount, bounds, room, work):
         begin, end = bounds[c], bounds[c + 1]
         for i in range(begin, end):
             first[i] = begin
-            own, n_heap, n_later = 0.0, 0, 0
+            own, n_heap, n_later = 0.0, np.int64(0), 0
             for e in range(indptr[i], indptr[i + 1]):
                 k = np.int64(indices[e])
                 if k == i:

@@ -101,7 +101,7 @@ def solve_components(layout, rewards, bounds, scale, v, choice, discount, enough
     largest = 1
     for c in range(bounds.size - 1):
         largest = max(largest, bounds[c + 1] - bounds[c])
-    space = space_for(largest if largest > 1 else 0)
+    space = space_for(largest if largest > 1 else np.int64(0))
     most = 0
     c, n = 0, bounds.size - 1
     while c < n:

@@ -145,7 +145,7 @@ def cyclic_states(layout, bounds, discount):
     The policy is arbitrary: it takes actions by a multiplicative hash of their states.
     """
     n = layout.offsets.size - 1
-    largest = 0
+    largest = np.int64(0)
     for c in range(bounds.size - 1):
         largest = max(largest, bounds[c + 1] - bounds[c])
     choice = np.empty(n, np.uint32)
@@ -179,7 +179,8 @@ def components_of(dynamics: Dynamics, layout: Layout) -> Components | None:
         if int(np.bincount(labels).max()) * TABLE_SHARE > n:
             return None
     rows = sparse_layout(dynamics)
-    order, bounds = strong_components(rows.indptr[dynamics.offsets], rows.indices)
+    ends = rows.indptr[dynamics.offsets].astype(np.int64)  # as chains have them
+    order, bounds = strong_components(ends, rows.indices)
     offsets, indptr, indices, data, scale = arranged(rows, order, dynamics.discount)
     moved = Sparse(offsets, indptr, indices, data, rows.longest)
     if cyclic_states(moved, bounds, dynamics.discount) * 2 > dynamics.n_states:

@@ -19,13 +19,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
 from ...arrays import Floats
 from ...precision import EPS
-from .keeping import KEPT
+from .keeping import kept
 
 if TYPE_CHECKING:
     from ..dynamics import Dynamics
@@ -85,7 +85,7 @@ class Kernel:
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Kernel]:
     """What compiles a function for Python to call, with these options of Numba's beside ours."""
-    compile_it = njit(cache=KEPT, error_model="numpy", **options)
+    compile_it = kept(no_cfunc_wrapper=True, **options)
     return lambda function: Kernel(compile_it(function))
 
 
@@ -94,7 +94,7 @@ compiled: Any = kernel()
 shared: Any = kernel(nogil=True)
 # For what only other kernels call: an entry from Python takes as long to compile as a short loop.
 PART: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-part: Any = njit(cache=KEPT, error_model="numpy", **PART)
+part: Any = kept(**PART)
 
 
 class Table(NamedTuple):

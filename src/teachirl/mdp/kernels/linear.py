@@ -243,7 +243,10 @@ def sweep_flow(operator, start, y, error, sums):
                     inflow += gamma * operator.data[j] * y[operator.indices[j]]
             y[s] = inflow / (1.0 - gamma * own)
         left = rest_of_flow(operator, start, y, rest)
-        left = left if sums else np.abs(rest).max()
+        if not sums:
+            left = 0.0
+            for entry in rest:
+                left = max(left, abs(entry))
         stalled = stalled + 1 if left > 0.999 * least else 0
         least = min(least, left)
         if left <= error or stalled > patience:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
 from .blocks import add_scaled
-from .keeping import KEPT
+from .keeping import kept
 from .layouts import PART, compiled, part
 
 # Sums may be reordered, so that dot products use vector instructions.
-summed: Any = njit(cache=KEPT, error_model="numpy", fastmath={"reassoc", "contract"}, **PART)
+summed: Any = kept(fastmath={"reassoc", "contract"}, **PART)
 
 # No column. A plain −1 is a type of its own to Numba, for which it would compile all over again.
 NOBODY = np.int64(-1)

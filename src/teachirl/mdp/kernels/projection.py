@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...arrays import Floats
 from ...precision import EPS
 from .layouts import Layout, StateReward, compiled
-from .linear import push
+from .linear import copy, push
 from .master import dot
 from .sweeps import extremes, length, plan
 
@@ -101,7 +101,7 @@ def advance(aim, mixture, standing, mu, x, near):
     for p in range(x.size):
         mixture.x[p] = mixture.x[p] * (1.0 - share) + share * x[p]
     if near > standing.near:
-        mixture.best[:] = weights
+        copy(weights, mixture.best)
     near = max(near, standing.near)
     miss = length(target - mixture.mu)
     gap = miss - near
@@ -123,7 +123,7 @@ def walk(world, aim, mixture, standing, history):
     while taken < history.size and not standing.ended:
         q = aim.target - mixture.mu
         q /= length(q)
-        mixture.weights[:] = q
+        copy(q, mixture.weights)
         for s in range(n):
             rewards[s] = dot(features[s], q)
         least, most = extremes(rewards)
@@ -143,7 +143,7 @@ def walk(world, aim, mixture, standing, history):
             0.5 * (1.0 - discount) * goal,
             MOST_ROUNDS,
         )
-        v[:] = values
+        copy(values, v)
         visits = push(world.layout, mixture.choice, world.start, discount)
         mu = np.zeros(width)
         x[:] = 0.0

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from .layouts import compiled
-from .linear import Flow, apply, bicgstab, sweep_flow
+from .linear import Flow, apply, bicgstab, copy, sweep_flow
+from .sweeps import extremes
 
 # Policy iteration may take some rounds to get anywhere; after so many, sweeps must do.
 PATIENCE, SWEEPS = 25, 100
+# Not a plain number, which is a type of its own to Numba: it would compile `bicgstab` once more.
+STEPS, SUMS = np.int64(1000), np.bool_(True)
 
 
 @compiled
@@ -48,19 +51,21 @@ def solve_system(operator, b, x, goal):
     rest, work = np.empty(b.size), np.empty((6, b.size))
     for _ in range(3):
         apply(operator, x, rest)
-        rest[:] = b - rest
-        if np.abs(rest).sum() <= goal:
+        for s in range(b.size):
+            rest[s] = b[s] - rest[s]
+        before = np.abs(rest).sum()
+        if before <= goal:
             return x
-        kept, before = x.copy(), np.abs(rest).sum()
-        bicgstab(operator, x, rest, 0.5 * goal, 1000, work)
+        kept = x.copy()
+        bicgstab(operator, x, rest, 0.5 * goal, STEPS, work)
         apply(operator, x, rest)
         left = np.abs(b - rest).sum()
         if left <= goal:
             return x
         if not left < before:
-            x[:] = kept
+            copy(kept, x)
             break
-    return sweep_flow(operator, b, x, goal, True)
+    return sweep_flow(operator, b, x, goal, SUMS)
 
 
 @compiled
@@ -96,12 +101,16 @@ def soft_solve(dynamics, chain, slots, reward, v, discount, rounding, rounds):
     n = v.size
     backed_up, rest, step = np.empty(n), np.empty(n), np.empty(n)
     chances, moved = np.empty(reward.size), np.empty(chain[1].size)
-    largest_reward = np.abs(reward).max()
+    lowest, highest = extremes(reward)
+    largest_reward = max(-lowest, highest)
     least, stalled = np.inf, 0
     for done in range(rounds + 1):
-        v -= 0.5 * (v.min() + v.max())
+        lowest, highest = extremes(v)
+        v -= 0.5 * (lowest + highest)
+        # What is centred is as far from 0 below as above, but for rounding.
+        lowest, highest = extremes(v)
         low, high = soft_backup(dynamics, reward, v, discount, backed_up, chances)
-        spread, largest = high - low, np.abs(v).max()
+        spread, largest = high - low, max(-lowest, highest)
         finest = rounding * (largest + largest_reward + 1.0)
         stalled = stalled + 1 if spread > 0.9 * least else 0
         least = min(least, spread)

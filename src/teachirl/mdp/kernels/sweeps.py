@@ -345,7 +345,8 @@ def sweep_lanes(successors, own, rewards, v, lanes, discount, tolerance):
     n, one = np.uint64(successors.shape[0]), np.uint64(1)
     fresh = np.empty(lanes)
     mine, shared = discount * own, discount * (1.0 - own) / 4.0
-    enough = 0.25 * tolerance * np.abs(rewards).max()
+    low, high = extremes(rewards)
+    enough = 0.25 * tolerance * max(-low, high)
     previous = np.inf
     for step in range(400):
         look = step % 8 == 7

@@ -54,7 +54,8 @@ def walk(
                 pair = pick(rng, weights, offsets[state], offsets[state + 1])
             if n == len(pairs):
                 longer = np.empty(2 * n, dtype=np.int64)
-                longer[:n] = pairs
+                for i in range(n):  # a slice would compile what tells of shapes that differ
+                    longer[i] = pairs[i]
                 pairs = longer
             pairs[n] = pair
             n += 1

@@ -1,0 +1,128 @@
+"""Small worlds that go through what the commands do, so that it is compiled.
+
+A step is a few calls for some kind of world. Kernels that stand alone come first, so that processes
+which take one step after another wait little for each other.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from ... import worlds
+from ...demonstrations.sampling import sample_trajectories
+from ...guarantees.solvers.master import Master
+from ...mdp.evaluation import usual_way
+from ...mdp.model import MDP
+from ...mdp.occupancy import chain_of
+from ...mdp.planning import optimal_policies, optimal_policy
+from ...mdp.policy import Policy
+from ...mdp.soft_planning import soft_policy
+from ..decisions import assess, frontier, plan
+from ..problem import read_problem
+
+PROBLEMS = {
+    "a road": """
+world = { name = "driving", sight = 1, traffic = [
+    { lane = "only", density = 0.2, slow = 0.5, medium = 0.5, fast = 0 }] }
+learner = { sees = ["slow", "fast"] }
+teach = { features = "all" }
+""",
+    "a grid": """
+world = { name = "gridworld", size = 4, block = 2, slip = 0.1 }
+reward = { weights = { "cell 0" = 1.0, "cell 3" = -1.0 } }
+learner = { sees = ["cell 1"] }
+teach = { features = "all" }
+""",
+    "a chain": """
+world = { name = "chain", cells = 6 }
+reward = { weights = { "cell 1" = 1.0, "cell 6" = -1.0 } }
+learner = { sees = ["cell 2"] }
+teach = { features = "all" }
+""",
+}
+
+
+def _decide(text: str) -> None:
+    """What `certify`, `teach` and `frontier` do."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "problem.toml"
+        file.write_text(text, encoding="utf-8")
+        problem = read_problem(file)
+        assess(problem)
+        plan(problem)
+        frontier(problem, seconds=1.0)
+
+
+def _plan(mdp: MDP) -> None:
+    weights = np.linspace(-1.0, 1.0, mdp.n_features)
+    optimal_policy(mdp, weights)
+    optimal_policies(mdp, np.stack([weights, -weights, np.abs(weights)]))
+
+
+def _garnet(per_pair: bool = False, branching: int = 3) -> MDP:
+    rng = np.random.default_rng(0)
+    return worlds.garnet(rng, 40, 3, branching, 3, per_pair=per_pair)
+
+
+def _many_moves() -> MDP:
+    """Six deterministic actions."""
+    targets = np.random.default_rng(0).integers(0, 20, (20, 6))
+    return MDP.from_arrays(np.eye(20)[targets], np.eye(20)[:, :3], discount=0.9)
+
+
+def _one_way() -> MDP:
+    """A world without cycles."""
+    n = 40
+    rows = np.triu(np.random.default_rng(0).random((2, n, n)), 1).swapaxes(0, 1)
+    rows[-1, :, -1] = 1.0
+    return MDP.from_arrays(rows, np.eye(n)[:, :3], discount=0.9, normalize=True)
+
+
+def _evaluate() -> None:
+    mdp = _garnet()
+    for sparse in (True, False):
+        chain = chain_of(mdp, Policy.uniform(mdp), sparse)
+        chain.visits(np.asarray(mdp.start)[:, None])
+        chain.values(np.eye(mdp.n_states)[:, :1])
+        chain.values(np.eye(mdp.n_states)[:, :8])
+    usual_way(chain)
+    slow = worlds.chain(200, discount=0.999)
+    usual_way(chain_of(slow, Policy.uniform(slow)))
+
+
+def _minimise() -> None:
+    master, rng = Master(3, 2), np.random.default_rng(0)
+    master.add(rng.random((6, 3)), rng.random(6), np.arange(6) % 2, 0)
+    master.solve(np.zeros(3), 1.0, 1e-9)
+
+
+def _sample() -> None:
+    mdp, rng = _garnet(), np.random.default_rng(0)
+    for policy in (Policy.uniform(mdp), optimal_policy(mdp, np.ones(3)).policy):
+        sample_trajectories(mdp, policy, episodes=4, horizon=20, rng=rng)
+
+
+def _soft() -> None:
+    soft_policy(_garnet(), np.ones(3))
+
+
+STEPS: dict[str, Callable[[], None]] = {
+    "worst cases": _minimise,
+    "plans, sparse, features of pairs": lambda: _plan(_garnet(per_pair=True)),
+    "soft plans": _soft,
+    "plans, tables": lambda: _plan(worlds.gridworld(4, 2, slip=0.1)),
+    "plans, sparse": lambda: _plan(_garnet()),
+    "policies": _evaluate,
+    "plans, tables, features of pairs": lambda: _plan(_garnet(per_pair=True, branching=1)),
+    "plans by components": lambda: _plan(_one_way()),
+    "plans, wide tables": lambda: _plan(_many_moves()),
+    "samples": _sample,
+    **{name: partial(_decide, text) for name, text in PROBLEMS.items()},
+}
+# What most commands need after their first plan.
+LATER = ("worst cases", "soft plans", "policies")

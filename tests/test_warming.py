@@ -1,0 +1,89 @@
+"""What is compiled beforehand; and processes that compile at the same time."""
+
+import multiprocessing
+import os
+
+import numba
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from teachirl.app.cli import app
+from teachirl.app.warming import steps, workers
+from teachirl.mdp.kernels.keeping import kept
+
+KINDS = ["f8", "f4", "i8", "i4"]
+
+
+def total(values):
+    """Something to compile."""
+    result = values.dtype.type(0)
+    for value in values:
+        result += value
+    return result
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def compile_for(kind, start, misses):
+    compiled = kept()(total)
+    start.wait()
+    assert compiled(np.ones(3, kind)) == 3
+    misses.put(sum(compiled.stats.cache_misses.values()))
+
+
+@pytest.mark.parametrize("kinds", [KINDS, ["f8"] * 4])
+def test_processes_that_compile_at_the_same_time(folder, kinds):
+    context = multiprocessing.get_context("fork")
+    start, misses = context.Barrier(len(kinds)), context.SimpleQueue()
+    children = [context.Process(target=compile_for, args=(kind, start, misses)) for kind in kinds]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    assert [child.exitcode for child in children] == [0] * len(kinds)
+    # Each specialisation is compiled once, and all of them are there for the next.
+    assert sum(misses.get() for _ in kinds) == len(set(kinds))
+    compiled = kept()(total)
+    for kind in kinds:
+        assert compiled(np.ones(3, kind)) == 3
+    assert not compiled.stats.cache_misses
+
+
+@pytest.mark.parametrize("name", steps.STEPS)
+def test_every_step_can_be_taken(name):
+    steps.STEPS[name]()
+
+
+def test_what_is_there_is_not_compiled(monkeypatch):
+    steps.STEPS["worst cases"]()
+    monkeypatch.setattr(workers, "STEPS", ["worst cases"])
+    result = CliRunner().invoke(app, ["warm"])
+    assert (result.exit_code, result.output) == (0, "all is compiled already\n")
+
+
+def test_a_worker_that_dies_is_told_of(monkeypatch):
+    monkeypatch.setattr(workers, "STEPS", ["no such step"])
+    result = CliRunner().invoke(app, ["warm"])
+    assert "has died" in str(result.exception)
+
+
+def test_helpers_come_with_the_first_kernel_and_go_with_the_block(folder, monkeypatch):
+    begun = []
+    monkeypatch.setattr(workers, "cores", lambda: 2)
+    start = workers._worker
+    monkeypatch.setattr(workers, "_worker", lambda: begun.append(start()) or begun[-1])
+    with workers.helped():
+        compiled = kept()(total)
+        assert begun == []
+        compiled(np.ones(3))
+        compiled(np.ones(3, "f4"))
+        [helper] = begun
+        assert helper.poll() is None
+    assert helper.poll() is not None
+    with pytest.raises(ProcessLookupError):
+        os.kill(helper.pid, 0)
