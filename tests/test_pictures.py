@@ -234,7 +234,7 @@ class TestPolicies:
 
 class TestCharts:
     def test_a_plan_goes_from_cost_to_performance(self, chain):
-        picture = plan_figure(plan_of(chain))
+        picture = plan_figure(plan_of(chain), "the worst policy")
         guaranteed, simulated, stop, asked = picture.panels[0].marks
         assert guaranteed.x.tolist() == [0, 1, 2, 3]
         assert guaranteed.y == pytest.approx([10, 45, 89.999, 97])
@@ -244,7 +244,7 @@ class TestCharts:
 
     def test_no_plan_has_no_picture(self, chain):
         plan = plan_of(chain)
-        assert plan_figure(replace(plan, steps=plan.steps[:1])) is None
+        assert plan_figure(replace(plan, steps=plan.steps[:1]), "the worst policy") is None
 
     def test_a_frontier_stays_level_between_points(self, chain):
         picture = frontier_figure(frontier_of(chain))

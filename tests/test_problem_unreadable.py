@@ -188,5 +188,7 @@ def test_episodes_that_say_nothing(folder):
     (folder / "expert.jsonl").write_text('{"states":[0],"actions":[0],"terminated":false}')
     (folder / "expert.csv").write_text("episode,step,state,action,terminated\n0,0,ice,walk,0\n")
     problem = read_problem(folder / "recorded.toml")
-    with pytest.raises(ti.FileFormatError, match=r"reward\.trajectories: the episodes say nothing"):
+    with pytest.raises(
+        ti.FileFormatError, match=r"toml, reward\.trajectories: The episodes say nothing"
+    ):
         problem.task  # noqa: B018  # it is what takes the weights

@@ -49,7 +49,9 @@ STEPS, WORK, CLIMBS = (45, 120), 200_000, 300
 HALVINGS = 24
 # Steps in log β down to this are taken, after so many in search of the right order of magnitude;
 # and of a parabola through three points, by how much of its bend the truth may be higher.
-FINE, MOST_SCALES, HOPELESS = 0.02, 12, 1.0
+FINE, MOST_SCALES, HOPELESS = 0.02, 6, 1.0
+# Orders of magnitude of β, powers of 4 on either side, that are looked at before it is given up.
+ORDERS = 5
 
 
 class Evidence:
@@ -64,7 +66,8 @@ class Evidence:
     """
 
     def __init__(self, mdp: MDP, pairs: Ints, scale: float, enough: float) -> None:
-        self.mdp, self.log_scale, self.enough = mdp, math.log(scale or 1.0), enough
+        self.mdp, self.enough = mdp, enough
+        self.origin = self.log_scale = math.log(scale or 1.0)
         self.model = SoftModel(mdp)
         dynamics = mdp.dynamics
         self.actions = np.diff(dynamics.offsets)
@@ -110,7 +113,9 @@ class Evidence:
     def soft(self, w: Floats) -> float:
         """log L(w) of experts who are soft, or what of it is `enough` already.
 
-        It is sought over log β, by steps that shrink where neither side is better.
+        It is sought over log β, where there may be two peaks: of one who is soft, and of one who is
+        all but optimal, and slips. From where the last one was found first, then from the best of
+        all orders of magnitude.
         """
         tried: dict[float, float] = {}
 
@@ -119,24 +124,34 @@ class Evidence:
                 tried[x] = self._soft_at(math.exp(x) * w)
             return tried[x]
 
-        x, step = self.log_scale, math.log(4.0)
+        if self._climbed(at, self.log_scale) < self.enough:
+            scales = [self.origin + place * math.log(4.0) for place in range(-ORDERS, ORDERS + 1)]
+            self._climbed(at, max(scales, key=at))
+        return max(tried.values())
+
+    def _climbed(self, at: Callable[[float], float], x: float) -> float:
+        """The best that is found from a place on, by steps that shrink where neither side is
+        better; what is `enough` ends it."""
+        step, best, looks = math.log(4.0), -math.inf, 0
         while step > FINE:
             for side in (x, x - step, x + step):
-                if at(side) >= self.enough:
+                best = max(best, at(side))
+                if best >= self.enough:
                     self.log_scale = side
-                    return at(side)
+                    return best
             low, middle, high = at(x - step), at(x), at(x + step)
             bend = 2.0 * middle - low - high
+            looks += 1
             if middle < max(low, high) or bend <= 0.0:
                 x += step if high > low else -step
-                step *= 1.0 if len(tried) < MOST_SCALES else 0.5
+                step *= 1.0 if looks < MOST_SCALES else 0.5
                 continue
             # A parabola through the three says where the best is, and how good it may be.
             shift = 0.5 * (high - low) / bend
             if middle + 0.25 * (high - low) * shift < self.enough - HOPELESS * bend:
                 break
             x, step = x + shift * step, 0.25 * step
-        return max(tried.values())
+        return best
 
     def _soft_at(self, theta: Floats) -> float:
         point = self.model.at(theta, self.values)

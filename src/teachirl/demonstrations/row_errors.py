@@ -98,7 +98,7 @@ def row_errors(mdp: MDP, episodes: Trajectories, rows: Floats, failure: float) -
     ...     mdp, ti.Policy.uniform(mdp), episodes=1000, horizon=30, rng=rng)
     >>> found = row_errors(mdp, seen, np.eye(5), 0.05)
     >>> true = ti.feature_expectations(mdp, ti.Policy.uniform(mdp))
-    >>> bool(np.all((found.lower <= true) & (true <= found.upper))), found.chance.max() < 0.2
+    >>> bool(np.all((found.lower <= true) & (true <= found.upper))), bool(found.chance.max() < 0.2)
     (True, True)
     """
     rows = np.unique(np.ascontiguousarray(rows, dtype=float), axis=0)

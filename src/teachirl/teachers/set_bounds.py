@@ -31,7 +31,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..errors import require
-from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus, lower_bound
+from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus, checked_case, lower_bound
 from ..guarantees.solvers.blocks import Blocks, block_count
 from ..guarantees.solvers.bundle import Search
 from ..guarantees.solvers.master import Master
@@ -69,6 +69,7 @@ class SetBounds(ABC):
         require(len(free) <= MOST, f"sets of at most {MOST} features, got {len(free)}")
         self.task, self.shown, self.free = task, task.demonstration, tuple(free)
         self.view = task.worldview.extend(task.teachable[list(task.required)])
+        checked_case(task.mdp, self.view, task.weights, self.shown.expectations, 0.0)
         self.features = task.teachable[list(free)]
         self.earned = float(task.weights @ self.shown.expectations)
         self.numbers: Ints = np.arange(1 << len(free))

@@ -134,7 +134,7 @@ def check(problem: Problem) -> Check:
     >>> found.notices
     (Notice(kind=SEEN, names=('cell 3',)),)
     >>> found.features[4].name, round(found.features[4].earned, 2)
-    ('cell 5', 4.17)
+    ('cell 5', 4.31)
     """
     mdp, task, view = problem.mdp, problem.task, problem.worldview
     shown, taught = task.demonstration, problem.teachables

@@ -153,7 +153,15 @@ class SetSearch:
             if bounds.lower[first] >= enough:
                 return first
             self.tighten(first, enough)
+            if bounds.done[first] and bounds.lower[first] < enough <= bounds.upper[first]:
+                self._look_closer(first)
         return None
+
+    def _look_closer(self, chosen: int) -> None:
+        """Where bounds that are close enough do not tell whether a set is, a search of its own."""
+        view, bounds = self.bounds.view_of(chosen), self.bounds
+        found = self.task.worst_case(view, self.task.demonstration, self.problem.matching)
+        bounds.lower[chosen] = max(bounds.lower[chosen], found.lower - bounds.earned)
 
     def most(self, room: float, allowed: Mask | None = None) -> float | None:
         """The most that a set guarantees, less at most the room; None if time is up."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NoReturn, TypeVar
 
 from ...errors import FileFormatError
-from .places import TOLD
+from .places import TOLD, UNTOLD
 
 T = TypeVar("T")
 
@@ -22,7 +22,9 @@ class ProblemFileError(FileFormatError):
 
     def __init__(self, mistakes: tuple[str, ...]) -> None:
         self.mistakes = mistakes
-        more = len(mistakes) - TOLD
+        # Of many of a kind the last line only counts.
+        counted = [int(found[1]) - 1 for each in mistakes if (found := UNTOLD.fullmatch(each))]
+        more = len(mistakes) + sum(counted) - TOLD
         told = list(mistakes[:TOLD])
         if more == 1:
             told = list(mistakes)

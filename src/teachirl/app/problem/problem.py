@@ -226,7 +226,7 @@ class Problem:
     @cached_property
     def task(self) -> Task:
         """The teaching problem."""
-        taught, shown = self.teachables, self.shown
+        taught, shown, weights = self.teachables, self.shown, self.weights
         there = () if self.diagnosis is None else self.diagnosis.has
         # What the learner is proved to have is not for sale.
         forbidden = {
@@ -236,7 +236,7 @@ class Problem:
         with self.place.locating():
             return Task(
                 self.mdp,
-                self.weights,
+                weights,
                 self.worldview,
                 taught.features,
                 taught.costs,
