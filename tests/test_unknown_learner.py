@@ -87,6 +87,8 @@ def test_guarantees_do_not_count_with_what_is_open(teachirl, tmp_path):
     assert found["guaranteed"] == 0.0 and found["at_most"] == pytest.approx(1.0)
     assert found["status"] == "OPEN"
     _, out, _ = teachirl("certify", "p.toml")
+    in_short = out.partition("What this rests on")[0]
+    assert "It is open whether the learner has 3 candidates." in in_short
     assert "may be there already: before one is bought" in out
     # Each follows from the other two, so that none can be tested alone.
     assert "test it, as in teachirl probe p.toml --out probe-2.json" in out
@@ -222,6 +224,14 @@ class TestMistakes:
             file.write('[[learner.answer]]\nshown = "probe-1.json"\npolicy = "a.csv"\n')
         err = self._refused(teachirl, "diagnose", "p.toml")
         assert "cannot read 'probe-1.json'" in err
+
+    def test_the_policy_of_a_probe_instead_of_the_probe(self, teachirl, tmp_path):
+        teachirl("probe", "p.toml", "--out", "probe-1.json")
+        with (tmp_path / "p.toml").open("a") as file:
+            file.write('[[learner.answer]]\nshown = "probe-1.csv"\npolicy = "probe-1.csv"\n')
+        err = self._refused(teachirl, "diagnose", "p.toml")
+        assert "learner.answer[0].shown" in err
+        assert "expected the probe 'probe-1.json', got the policy that it shows" in err
 
     def test_a_learner_that_is_known(self, teachirl, tmp_path):
         (tmp_path / "p.toml").write_text(FILE.replace("unknown = true", "sees = []"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...demonstrations.trajectories import Trajectories
 from ...diagnosis.diagnosis import DiagnosisStatus
-from ...figures.digits import at_most, number, percent_at_least
+from ...figures.digits import at_most, counted, number, percent_at_least
 from ..decisions import Acquaintance, Standing
 from ..problem import Problem
 from ..problem.places import listed, shown
@@ -35,6 +35,20 @@ def acquaintance_headline(problem: Problem, found: Acquaintance) -> Headline:
         Fact("if all that is open were there", found.at_most, percent_at_least, "at_most"),
     )
     return facts, tuple(map(Sentence, (_in_short(found), *_next(problem, found))))
+
+
+def not_known_yet(problem: Problem, found: Acquaintance) -> Iterator[Sentence]:
+    """What is in doubt of a learner that a plan is made for."""
+    known, name = found.diagnosis, problem.path.name
+    if known.contradicted or known.status is DiagnosisStatus.OUTSIDE_LIBRARY:
+        yield Sentence(f"What is known of the learner does not fit: see teachirl diagnose {name}.")
+    elif known.open:
+        one = len(known.open) == 1
+        yield Sentence(
+            f"It is open whether the learner has {counted(len(known.open), 'candidate')}. All here "
+            f"counts without {'it' if one else 'them'}; teachirl diagnose {name} says what to show "
+            "before anything is bought."
+        )
 
 
 def what_is_known(problem: Problem, found: Acquaintance) -> Section:
@@ -183,4 +197,4 @@ def _before_buying(problem: Problem, found: Acquaintance) -> Iterator[str]:
         )
 
 
-__all__ = ["acquaintance_headline", "what_is_known"]
+__all__ = ["acquaintance_headline", "not_known_yet", "what_is_known"]

@@ -19,7 +19,7 @@ from ..decisions import (
     expert_account,
 )
 from ..problem import Problem
-from .acquaintance import acquaintance_headline, what_is_known
+from .acquaintance import acquaintance_headline, not_known_yet, what_is_known
 from .assessment import (
     assessment_headline,
     how_the_expert_looks,
@@ -121,13 +121,17 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
     known = _first(found, Assessment)
     told = known or _first(found, Check)
     doubts = warnings(expert_account(problem) if told is None else told.account)
+    learner = None
+    if problem.unknown is not None and _first(found, Acquaintance) is None:
+        learner = acquaint(problem)
+        doubts = (*doubts, *not_known_yet(problem, learner))
     doubted = Data("doubts", lambda: [each.text for each in doubts])
     yield Section("In short", (Facts(facts), Bullets((*doubts, *sentences)), doubted))
     yield what_the_expert_is_after(problem, known)
     yield what_the_recordings_say(problem, known)
     yield rests_on(problem, known)
-    if problem.unknown is not None and _first(found, Acquaintance) is None:
-        yield what_is_known(problem, acquaint(problem))
+    if learner is not None:
+        yield what_is_known(problem, learner)
     for each in found:
         for make in KINDS[type(each)].sections:
             yield make(problem, each)

@@ -12,6 +12,7 @@ from ...diagnosis.diagnosis import Diagnosis
 from ...diagnosis.exchange import Exchange
 from ...diagnosis.probe import Probe
 from ...diagnosis.probe_files import load_probe
+from ...errors import TeachirlError
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
 from ...views.worldview import Worldview
@@ -95,6 +96,7 @@ def _exchange(answer: Answer, place: Place, folder: Folder, mdp: MDP, names: lis
             what = load_probe(mdp, folder.file(answer.shown), answer.shown)
         else:
             what = read_policy(folder, answer.shown, mdp)
+            _refuse_the_table_of_a_probe(answer.shown, place / "shown", folder)
     if isinstance(what, Probe):
         missing = [name for name in what.survivors if name not in names]
         if missing:
@@ -110,6 +112,17 @@ def _exchange(answer: Answer, place: Place, folder: Folder, mdp: MDP, names: lis
         with (place / "trajectories").locating():
             found = read_episodes(folder, answer.trajectories, mdp)
     return Exchange(what, found)
+
+
+def _refuse_the_table_of_a_probe(name: str, place: Place, folder: Folder) -> None:
+    """Named by its policy, a probe would count as if nothing had been drawn."""
+    probe = str(Path(name).with_suffix(".json"))
+    try:
+        drawn = b'"teachirl_probe"' in folder.file(probe).read_bytes()[:100]
+    except (OSError, TeachirlError):
+        return
+    if drawn:
+        place.refuse(f"expected the probe {shown(probe)}, got the policy that it shows")
 
 
 __all__ = ["UnknownLearner", "build_unknown"]
