@@ -402,6 +402,7 @@ class TestPlan:
         enough = [cost for cost, value in every if value >= wanted - 1e-9]
         if enough:
             assert found.reached and found.taught[-1].cost == min(enough)
+            assert limits or frontier(asked).enough.cost == min(enough)
         else:
             most = max(value for _, value in every)
             cheapest = min(cost for cost, value in every if value >= most - 1e-6)

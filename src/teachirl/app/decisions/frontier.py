@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...study.progress import Progress
-from ...teaching.goal import GoalKind
 from ...views.teaching_risk import teaching_risk
 from ..problem import Problem
 from .comparison import ASIDE
@@ -136,8 +135,7 @@ def frontier(
     search = SetSearch(problem, patience, worth)
     plan = progress.part("a greedy plan", 1)
     part = progress.part("sets of features", len(search.order), weight=0.01)
-    limits = any(goal.kind is GoalKind.LIMIT for goal in problem.goals)
-    limited = LimitedSets(search) if limits else None
+    limited = LimitedSets(search) if problem.goals else None
     search.bounds.tighten(0, -np.inf)
     with patience.work():
         # What all of them guarantee bounds every set, and its plans serve every set.
@@ -158,12 +156,12 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
     enough = hope = None
     if limited is not None:
         enough, hope = limited.chosen, limited.cost_at_least
+        if enough is None and all(goal.feature is None for goal in search.problem.goals):
+            # Out of time, what a greedy plan found may be enough.
+            reached = (each for each in chosen if search.reaches(float(search.bounds.lower[each])))
+            enough = next(reached, None)
         if enough is not None and enough not in chosen:
             chosen = sorted([*chosen, enough], key=lambda each: search.cost[each])
-    elif search.goal is not None:
-        reached = (each for each in chosen if search.reaches(float(search.bounds.lower[each])))
-        enough, may = next(reached, None), search.hopeful()
-        hope = float(search.cost[search.order[np.argmax(may)]]) if may.any() else None
     points = {each: _point(search, each) for each in chosen}
     return Frontier(
         points=tuple(points.values()),

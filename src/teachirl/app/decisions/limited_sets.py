@@ -86,6 +86,7 @@ class LimitedSets:
         promise = problem.goals.promise(view, shown, problem.matching, max_seconds=seconds)
         if not problem.goals.unmet(promise):
             self.chosen, self.promise = chosen, promise
+            self.search.note(chosen, promise.reward)
         elif not self.search.patience.over():
             self._refused[chosen] = True
 

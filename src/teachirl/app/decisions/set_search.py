@@ -106,6 +106,14 @@ class SetSearch:
         """See `SetBounds.tighten`."""
         self.bounds.tighten(int(chosen), bar, self.patience.until)
 
+    def note(self, chosen: int, reward: float) -> None:
+        """What a set guarantees, proved to more digits than its search has, if it had one."""
+        if chosen not in self.bounds.tried:
+            return
+        lower, upper = self.bounds.lower, self.bounds.upper
+        lower[chosen] = max(lower[chosen], reward - self.bounds.earned)
+        upper[chosen] = max(lower[chosen], upper[chosen])
+
     def follow(self, enough: float = math.inf, allowed: Mask | None = None) -> int:
         """Where a greedy plan leads: it takes what gains most for its cost, two at once where no
         one helps, until the reward is enough."""
