@@ -14,23 +14,29 @@ from pathlib import Path
 import numpy as np
 
 from ... import worlds
+from ...arrays import Floats
 from ...demonstrations.sampling import sample_trajectories
 from ...guarantees.solvers.master import Master
+from ...guarantees.worst_case import worst_case
+from ...learners import MaxCausalEntropy, MinNormPoint, Projection
 from ...mdp.evaluation import usual_way
 from ...mdp.model import MDP
-from ...mdp.occupancy import chain_of
+from ...mdp.occupancy import chain_of, feature_expectations
 from ...mdp.planning import optimal_policies, optimal_policy
 from ...mdp.policy import Policy
 from ...mdp.soft_planning import soft_policy
+from ...selection.best_subset import best_subset
+from ...views.worldview import Worldview
 from ..decisions import assess, frontier, plan
 from ..problem import read_problem
 
 PROBLEMS = {
     "a road": """
 world = { name = "driving", sight = 1, traffic = [
-    { lane = "only", density = 0.2, slow = 0.5, medium = 0.5, fast = 0 }] }
+    { lane = "left", density = 0.2, slow = 0.0, medium = 0.5, fast = 0.5 },
+    { lane = "right", density = 0.2, slow = 0.5, medium = 0.5, fast = 0.0 }] }
 learner = { sees = ["slow", "fast"] }
-teach = { features = "all" }
+teach = { feature = [{ name = "lane change" }, { name = "braking" }, { name = "ahead 1" }] }
 """,
     "a grid": """
 world = { name = "gridworld", size = 4, block = 2, slip = 0.1 }
@@ -58,21 +64,27 @@ def _decide(text: str) -> None:
         frontier(problem, seconds=1.0)
 
 
+def _weights(mdp: MDP) -> Floats:
+    return np.linspace(-1.0, 1.0, mdp.n_features)
+
+
 def _plan(mdp: MDP) -> None:
-    weights = np.linspace(-1.0, 1.0, mdp.n_features)
+    weights = _weights(mdp)
     optimal_policy(mdp, weights)
     optimal_policies(mdp, np.stack([weights, -weights, np.abs(weights)]))
 
 
-def _garnet(per_pair: bool = False, branching: int = 3) -> MDP:
+def _garnet(per_pair: bool = False, branching: int = 5) -> MDP:
     rng = np.random.default_rng(0)
-    return worlds.garnet(rng, 40, 3, branching, 3, per_pair=per_pair)
+    return worlds.garnet(rng, 100, 3, branching, 3, per_pair=per_pair)
 
 
-def _many_moves() -> MDP:
-    """Six deterministic actions."""
-    targets = np.random.default_rng(0).integers(0, 20, (20, 6))
-    return MDP.from_arrays(np.eye(20)[targets], np.eye(20)[:, :3], discount=0.9)
+def _six_moves(per_pair: bool) -> None:
+    """Plans and a worst case, for six deterministic actions."""
+    rng = np.random.default_rng(0)
+    mdp = worlds.garnet(rng, 20, 6, 1, 3, per_pair=per_pair)
+    _plan(mdp)
+    worst_case(mdp, Worldview(np.eye(3)[:1]), np.ones(3), optimal_policy(mdp, np.ones(3)).policy)
 
 
 def _one_way() -> MDP:
@@ -101,6 +113,18 @@ def _minimise() -> None:
     master.solve(np.zeros(3), 1.0, 1e-9)
 
 
+def _learn() -> None:
+    for mdp in (_garnet(), worlds.gridworld(4, 2)):
+        target = feature_expectations(mdp, optimal_policy(mdp, _weights(mdp)).policy)
+        for learner in (Projection(), MinNormPoint(), MaxCausalEntropy()):
+            learner.learn(mdp, target)
+
+
+def _choose() -> None:
+    rows, weights = np.random.default_rng(0).normal(size=(10, 12)), np.linspace(1.0, 2.0, 12)
+    best_subset(Worldview(np.eye(12)[:1]), weights, rows, size=4)
+
+
 def _sample() -> None:
     mdp, rng = _garnet(), np.random.default_rng(0)
     for policy in (Policy.uniform(mdp), optimal_policy(mdp, np.ones(3)).policy):
@@ -120,7 +144,10 @@ STEPS: dict[str, Callable[[], None]] = {
     "policies": _evaluate,
     "plans, tables, features of pairs": lambda: _plan(_garnet(per_pair=True, branching=1)),
     "plans by components": lambda: _plan(_one_way()),
-    "plans, wide tables": lambda: _plan(_many_moves()),
+    "wide tables": partial(_six_moves, per_pair=False),
+    "wide tables, features of pairs": partial(_six_moves, per_pair=True),
+    "learners": _learn,
+    "sets of features": _choose,
     "samples": _sample,
     **{name: partial(_decide, text) for name, text in PROBLEMS.items()},
 }
