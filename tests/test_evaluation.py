@@ -223,3 +223,17 @@ def test_the_chain_of_a_policy(data):
     visits = state_occupancy(mdp, policy, start)
     expected = np.linalg.solve(np.eye(n) - mdp.discount * dense.T, start)
     assert np.abs(visits - expected).sum() <= 1e-10 * max(expected.sum(), 1.0)
+
+
+@pytest.mark.parametrize("name", ["elimination", "krylov"])
+def test_what_breaks_down_is_not_taken_for_a_solution(monkeypatch, name):
+    mdp = ti.worlds.driving(sight=1).mdp
+    chain = chain_of(mdp, ti.Policy.uniform(mdp))
+    rewards = np.random.default_rng(0).normal(size=(mdp.n_states, 3))
+    right = chain.values(rewards)
+    monkeypatch.setattr(Chain, f"_by_{name}", lambda self, b, goals, flow: np.full_like(b, np.nan))
+    again = chain_of(mdp, ti.Policy.uniform(mdp))
+    for solved in (again.values(rewards), again.visits(np.abs(rewards))):
+        assert np.isfinite(solved.x).all() and (solved.error >= 0.0).all()
+        assert solved.method.name.lower() != name
+    assert again.values(rewards).x == pytest.approx(right.x, abs=1e-8)

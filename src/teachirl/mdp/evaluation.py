@@ -165,7 +165,9 @@ class Chain:
                 if x is None:
                     break
                 much = left(self.rows, b, x, off)
-                enough = np.all((much[0] if flow else 0.5 * (much[1] - much[0])) <= goals)
+                missed = much[0] if flow else 0.5 * (much[1] - much[0])
+                # What broke down is no number, and compares with nothing.
+                enough = np.all((missed >= 0.0) & (missed <= goals))
                 if enough or method is Method.SWEEPS:
                     break
                 more = solve(frozen(off.view()), 0.01 * goals, flow)
