@@ -52,7 +52,11 @@ def test_the_readme_begins_with_what_it_does_for_whom():
 
 def test_the_demo_ends_with_a_problem_of_ones_own():
     done = subprocess.run(
-        ["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", "--no-print-directory", "-n", "demo"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     *_, first, second, third = done.stdout.splitlines()
     for line, command in ((first, "init"), (second, "check"), (third, "teach")):
