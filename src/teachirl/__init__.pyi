@@ -36,6 +36,7 @@ from .teaching.task import Task
 from .teaching.teach import teach
 from .views.teaching_risk import BlindSpot, blind_spot, relative_risk, risk_after, teaching_risk
 from .views.worldview import Worldview
+from .what_to_show.few import FewDemonstrations, FewStatus, few_demonstrations
 from .what_to_show.search import Shown, ShownStatus, best_demonstration
 from .worlds.pictures import plot_policy
 
@@ -52,6 +53,8 @@ __all__ = [
     "Diameter",
     "Dynamics",
     "Exchange",
+    "FewDemonstrations",
+    "FewStatus",
     "FileFormatError",
     "Goals",
     "GreedyPlan",
@@ -95,6 +98,7 @@ __all__ = [
     "diagnose",
     "diameter",
     "feature_expectations",
+    "few_demonstrations",
     "greedy_plan",
     "infer_weights",
     "learners",
