@@ -419,7 +419,7 @@ def test_all_strategies_can_be_named():
     assert tuple(sorted(learners)) == tuple(NAMED["learner"])
     functions = {name for name in ti.worlds.__all__ if name.islower()}
     # These make a world of what a user has.
-    theirs = {"from_gymnasium", "from_model", "from_model_file", "on_grid"}
+    theirs = {"from_gymnasium", "from_model", "from_model_file", "from_simulator", "on_grid"}
     assert functions - theirs == set(NAMED["world"])
 
 

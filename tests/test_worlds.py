@@ -677,7 +677,7 @@ def test_environments_that_cannot_be_converted() -> None:
         ti.worlds.from_gymnasium("NoSuchWorld-v0", 0.99)
     fickle = gymnasium.make("Taxi-v4", fickle_passenger=True)
     with pytest.raises(ti.InvalidInputError, match="leaves out its fickle_passenger"):
-        ti.worlds.from_gymnasium(fickle, 0.99)
+        ti.worlds.from_gymnasium(fickle, 0.99, lambda state, action: {"step": 1.0})
     fickle.close()
     with pytest.raises(ti.InvalidInputError, match=r"initial_state_distrib must have shape \(1,\)"):
         ti.worlds.from_gymnasium(fake({0: {0: LOOP}}, initial_state_distrib=[0.5, 0.5]), 0.9)

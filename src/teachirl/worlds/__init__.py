@@ -2,17 +2,21 @@
 
 from .continuous import mountain_car
 from .driving import Traffic, driving
+from .exploration import Model
 from .garnet import garnet
 from .grids import chain, gridworld
 from .gymnasium import from_gymnasium
-from .model import Model, from_model
+from .model import from_model
 from .model_files import from_model_file
 from .obstacles import obstacles
 from .on_grid import on_grid
+from .simulation import Simulator
+from .simulator import from_simulator
 from .world import World
 
 __all__ = [
     "Model",
+    "Simulator",
     "Traffic",
     "World",
     "chain",
@@ -20,6 +24,7 @@ __all__ = [
     "from_gymnasium",
     "from_model",
     "from_model_file",
+    "from_simulator",
     "garnet",
     "gridworld",
     "mountain_car",

@@ -7,7 +7,6 @@ it names. The reward of a pair is the expectation over its outcomes.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -15,9 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import Floats
-from ..errors import InvalidInputError, MissingExtraError, require
+from ..errors import require
 from ..mdp.model import MDP
+from .environments import explored_environment, made
 from .map import map_from_names
+from .minigrid import is_minigrid
 from .outcomes import Outcomes, read_outcomes
 from .toy_text import about
 from .world import World
@@ -61,6 +62,7 @@ def gymnasium_world(
     discount: float,
     features: FeatureFunction | None = None,
     arguments: Mapping[str, Any] | None = None,
+    seed: int = 0,
 ) -> World:
     """The world of a Gymnasium environment: the MDP of `from_gymnasium`, and where states lie.
 
@@ -71,6 +73,7 @@ def gymnasium_world(
     ----------
     env_or_id, discount, features : as in `from_gymnasium`
     arguments : of an id, what ``gymnasium.make`` is given beside it
+    seed : int, of the level of a MiniGrid that was not reset yet
 
     Returns
     -------
@@ -79,35 +82,16 @@ def gymnasium_world(
     require(
         features is None or callable(features), f"features must be a function, got {features!r}"
     )
-    if not isinstance(env_or_id, str):
-        return _converted(env_or_id, discount, features)
-    env = _make(env_or_id, arguments or {})
-    try:
-        return _converted(env, discount, features)
-    finally:
-        env.close()
+    if isinstance(env_or_id, str):
+        with made(env_or_id, arguments) as env:
+            return gymnasium_world(env, discount, features, seed=seed)
+    base = getattr(env_or_id, "unwrapped", env_or_id)
+    if features is None and (is_minigrid(base) or getattr(base, "fickle_passenger", False)):
+        return explored_environment(env_or_id, discount, seed, {"progress": True})
+    return _converted(base, discount, features)
 
 
-def _make(name: str, arguments: Mapping[str, Any]) -> Any:
-    try:
-        import gymnasium
-    except ImportError as error:
-        raise MissingExtraError("gymnasium", "gym") from error
-    try:
-        with warnings.catch_warnings():
-            # An old version either works, or there is an error that says the same.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            return gymnasium.make(name, **arguments)
-    except Exception as error:
-        # What an environment makes of arguments that it does not know has no common type.
-        if not arguments and not isinstance(error, (gymnasium.error.Error, ImportError)):
-            raise
-        given = "".join(f", {key} = {value!r}" for key, value in arguments.items())
-        raise InvalidInputError(f"gymnasium cannot make {name!r}{given}: {error}") from error
-
-
-def _converted(env: Any, discount: float, features: FeatureFunction | None) -> World:
-    base = getattr(env, "unwrapped", env)
+def _converted(base: Any, discount: float, features: FeatureFunction | None) -> World:
     table, known = read_outcomes(base), about(base)
     columns = known.features(table) if features is None else _asked(features, table)
     parts = {"reward": 1.0}

@@ -1,100 +1,12 @@
-"""Worlds that are written as Python: a model is asked for all that can happen, from the start on.
-
-The states are explored breadth first; they are numbered in the order in which they are met. An
-outcome without a state ends the episode: it leads to a sink, where nothing has any feature.
-"""
+"""Worlds that are written as Python: a model is asked for all that can happen."""
 
 from __future__ import annotations
 
 import math
-import time
-from array import array
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, NoReturn, Protocol
 
-import numpy as np
-import scipy.sparse as sp
-
-from ..arrays import Names
-from ..errors import InvalidInputError, require
+from ..errors import require
 from ..mdp.model import MDP
-
-END = "the end"
-# States are called by their text up to this many; texts of more would take more memory than they.
-NAMED_STATES = 200_000
-# So many features are kept as a dense array.
-SMALL = 1_000_000
-# How many states are explored between two looks at the clock.
-LOOK = 1024
-
-
-class Model(Protocol):
-    """What `from_model` explores. States and actions can be anything that can be a key of a dict.
-
-    Examples
-    --------
-    >>> import teachirl as ti
-    >>> class Coin:
-    ...     def start(self):
-    ...         return [(1.0, 0)]
-    ...     def actions(self, heads):
-    ...         return ["toss", "stop"]
-    ...     def outcomes(self, heads, action):
-    ...         more = [(0.5, min(heads + 1, 3)), (0.5, None)]
-    ...         return more if action == "toss" else [(1.0, None)]
-    ...     def features(self, heads, action):
-    ...         return {"paid": 1.0} if action == "toss" else {"won": heads}
-    >>> ti.worlds.from_model(Coin(), discount=0.9)
-    MDP(5 states, 9 state-action pairs, 2 features per pair, discount 0.9)
-    """
-
-    def start(self) -> Iterable[tuple[float, Hashable]]:
-        """Where it begins.
-
-        Returns
-        -------
-        iterable of pairs, a probability and a state
-        """
-        ...
-
-    def actions(self, state: Any) -> Iterable[Hashable]:
-        """What can be done in a state.
-
-        Parameters
-        ----------
-        state : Hashable
-
-        Returns
-        -------
-        iterable of actions, at least one
-        """
-        ...
-
-    def outcomes(self, state: Any, action: Any) -> Iterable[tuple[float, Hashable | None]]:
-        """Where that leads.
-
-        Parameters
-        ----------
-        state, action : Hashable
-
-        Returns
-        -------
-        iterable of pairs, a probability and a state; None for the end of the episode
-        """
-        ...
-
-    def features(self, state: Any, action: Any) -> Mapping[str, float]:
-        """The features of doing that there.
-
-        Parameters
-        ----------
-        state, action : Hashable
-
-        Returns
-        -------
-        mapping of names to numbers; those that are left out are 0
-        """
-        ...
+from .exploration import Explored, Model, Progress
 
 
 def from_model(
@@ -103,7 +15,7 @@ def from_model(
     *,
     max_states: int = 2_000_000,
     max_seconds: float = math.inf,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = False,
 ) -> MDP:
     """The MDP of a model that is written in Python, explored from its start.
 
@@ -113,7 +25,8 @@ def from_model(
     discount : float, γ in (0, 1)
     max_states : int, a model with more states is refused once so many were met
     max_seconds : float, one that takes longer likewise
-    progress : Callable, called now and then with how many states were explored, and how many met
+    progress : bool, whether to tell how far it is, in a line on stderr for who looks on; or
+        Callable, called now and then with how many states were explored, and how many met
 
     Returns
     -------
@@ -141,165 +54,10 @@ def from_model(
             callable(getattr(model, method, None)),
             f"model must have a method {method}, {type(model).__name__} has none",
         )
-    require(max_states >= 1, f"max_states must be at least 1, got {max_states}")
-    explored = _Explored(model, max_states, time.monotonic() + max_seconds)
+    explored = Explored(model, max_states, max_seconds)
     explored.begin()
     explored.run(progress)
     return explored.mdp(discount)
-
-
-class _Explored:
-    """States, pairs, outcomes and features, in the order in which they are met."""
-
-    def __init__(self, model: Model, max_states: int, deadline: float) -> None:
-        self.model, self.max_states, self.deadline = model, max_states, deadline
-        self.numbers: dict[Hashable, int] = {}
-        self.order: list[Hashable] = []
-        self.action_numbers: dict[Hashable, int] = {}
-        self.feature_numbers: dict[str, int] = {}
-        self.starts: list[tuple[float, int]] = []
-        self.pair_states, self.pair_actions = array("i"), array("i")
-        self.chances, self.targets, self.ends = array("d"), array("i"), array("q", [0])
-        self.values, self.columns, self.rows = array("d"), array("i"), array("q", [0])
-
-    def begin(self) -> None:
-        """The states where it begins."""
-        try:
-            for chance, state in self.model.start():
-                self.starts.append((float(chance), self._number(state)))
-        except InvalidInputError:
-            raise
-        except Exception as error:
-            _blame("start()", error)
-        require(bool(self.starts), "model.start() must give a probability and a state, got none")
-
-    def run(self, progress: Callable[[int, int], None] | None) -> None:
-        """Explore until no new state is met; `order` grows on the way."""
-        for place, state in enumerate(self.order):
-            if place % LOOK == 0:
-                self._look(place, progress)
-            self._expand(place, state)
-        if progress is not None:
-            progress(len(self.order), len(self.order))
-
-    def _look(self, explored: int, progress: Callable[[int, int], None] | None) -> None:
-        met = len(self.order)
-        require(
-            time.monotonic() <= self.deadline,
-            f"the model took too long: {explored} states were explored of {met} that were met; "
-            "allow max_seconds, or make it smaller",
-        )
-        if progress is not None:
-            progress(explored, met)
-
-    def _expand(self, place: int, state: Hashable) -> None:
-        """All actions of a state, their outcomes and features. This loop is most of the time."""
-        model, numbers = self.model, self.numbers
-        targets, chances = self.targets, self.chances
-        action: Any = _NONE
-        call = "actions"
-        try:
-            for action in model.actions(state):
-                call = "outcomes"
-                for chance, target in model.outcomes(state, action):
-                    if target is None:
-                        number = -1
-                    else:
-                        found = numbers.get(target)
-                        number = self._number(target) if found is None else found
-                    chances.append(chance)
-                    targets.append(number)
-                call = "features"
-                self._features(model.features(state, action))
-                call = "actions"
-                self.ends.append(len(targets))
-                self.pair_states.append(place)
-                self.pair_actions.append(self._action(action))
-        except InvalidInputError:
-            raise
-        except Exception as error:
-            arguments = repr(state) if action is _NONE else f"{state!r}, {action!r}"
-            _blame(f"{call}({arguments})", error)
-        if action is _NONE:
-            raise InvalidInputError(
-                f"model.actions({state!r}) must give at least one action, got none"
-            )
-
-    def _features(self, found: Mapping[str, float]) -> None:
-        numbers = self.feature_numbers
-        for name, value in found.items():
-            if value:
-                self.values.append(value)
-                self.columns.append(numbers.setdefault(name, len(numbers)))
-            elif name not in numbers:
-                numbers[name] = len(numbers)
-        self.rows.append(len(self.values))
-
-    def _action(self, action: Hashable) -> int:
-        return self.action_numbers.setdefault(action, len(self.action_numbers))
-
-    def _number(self, state: Hashable) -> int:
-        """The number of a state; the next one if it is new."""
-        number = self.numbers.setdefault(state, len(self.order))
-        if number == len(self.order):
-            require(
-                number < self.max_states,
-                f"the model has more than {self.max_states} states; allow max_states, or make it "
-                f"smaller; the next one is {state!r}",
-            )
-            self.order.append(state)
-        return number
-
-    def mdp(self, discount: float) -> MDP:
-        """All of it as an MDP."""
-        n, pairs = len(self.order), len(self.pair_states)
-        targets, ends = np.asarray(self.targets), np.asarray(self.ends)
-        sink = bool((targets < 0).any())
-        states, actions = np.asarray(self.pair_states), np.asarray(self.pair_actions)
-        rows = np.asarray(self.rows)
-        if sink:
-            targets = np.where(targets < 0, n, targets)
-            targets, ends = np.append(targets, n), np.append(ends, len(targets) + 1)
-            states, actions = np.append(states, n), np.append(actions, 0)
-            rows = np.append(rows, rows[-1])
-        chances = np.append(np.asarray(self.chances), 1.0) if sink else np.asarray(self.chances)
-        shape = (pairs + sink, n + sink)
-        start = np.zeros(n + sink)
-        for chance, number in self.starts:
-            start[number] += chance
-        k = max(len(self.feature_numbers), 1)
-        features = sp.csr_array(
-            (np.asarray(self.values), np.asarray(self.columns), rows), shape=(pairs + sink, k)
-        )
-        return MDP.from_pairs(
-            states,
-            actions,
-            sp.csr_array((chances, targets, ends), shape=shape),
-            features.toarray() if math.prod(features.shape) <= SMALL else features,
-            discount=discount,
-            start=start,
-            n_states=n + sink,
-            n_actions=len(self.action_numbers),
-            state_names=_texts([*self.order, END] if sink else self.order, NAMED_STATES),
-            action_names=_texts(self.action_numbers, NAMED_STATES),
-            feature_names=tuple(self.feature_numbers) or ("nothing",),
-        )
-
-
-_NONE: Any = object()
-
-
-def _texts(things: Iterable[Hashable], most: int) -> Names | None:
-    """What to call states or actions: their texts, if these are distinct and not too many."""
-    listed = list(things)
-    if len(listed) > most:
-        return None
-    texts = [each if isinstance(each, str) else repr(each) for each in listed]
-    return tuple(texts) if len(set(texts)) == len(texts) else None
-
-
-def _blame(call: str, error: Exception) -> NoReturn:
-    raise InvalidInputError(f"model.{call} raised {type(error).__name__}: {error}") from error
 
 
 __all__ = ["Model", "from_model"]

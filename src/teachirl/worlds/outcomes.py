@@ -43,7 +43,8 @@ class Outcomes:
         return self.states[self.pairs]
 
 
-def read_outcomes(base: Any) -> Outcomes:
+def read_outcomes(base: Any, whole: bool = True) -> Outcomes:
+    """The table of an environment; one that is not the whole truth is refused, if `whole`."""
     name = type(base).__name__
     table = getattr(base, "P", None)
     require(
@@ -54,7 +55,7 @@ def read_outcomes(base: Any) -> Outcomes:
     )
     # Taxi's changing destination happens in step() and is not in the table.
     require(
-        not getattr(base, "fickle_passenger", False),
+        not (whole and getattr(base, "fickle_passenger", False)),
         f"the transition table of {name} leaves out its fickle_passenger",
     )
     by_state = _numbered(table, "P")

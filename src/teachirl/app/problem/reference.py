@@ -26,6 +26,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("At the top", schema.ProblemFile),
     ("`[world]` with a name", BuiltInWorld),
     ("`[world]` with a Gymnasium environment", schema.GymnasiumWorld),
+    ("`[world]` from a model file", schema.ModelWorld),
     ("`[world]` from a saved file", schema.SavedWorld),
     ("`[world]` from tables", schema.TableWorld),
     ("`[reward]`", schema.Reward),

@@ -35,10 +35,24 @@ def _argument(value: object) -> object:
 Argument = Annotated[Any, PlainValidator(_argument)]
 
 
-class GymnasiumWorld(Strict):
-    """An environment of Gymnasium that exposes its transition table."""
+def _constant(value: object) -> object:
+    finite = isinstance(value, float) and math.isfinite(value)
+    if not (finite or isinstance(value, (bool, int))):
+        raise ValueError(f"expected a finite number, or true or false, got {shown(value)}")
+    return value
 
-    gymnasium: Text = Field(description="its id, such as Taxi-v4; needs the extra `gym`")
+
+Constant = Annotated[Any, PlainValidator(_constant)]
+
+
+class GymnasiumWorld(Strict):
+    """An environment of Gymnasium that exposes its transition table, or one of MiniGrid's, which is
+    explored: the level is that of the file's `seed`."""
+
+    gymnasium: Text = Field(
+        description="its id, such as Taxi-v4 (needs the extra `gym`) or MiniGrid-DoorKey-5x5-v0 "
+        "(needs the extra `minigrid`)"
+    )
     arguments: dict[str, Argument] = Field(
         default={},
         description="what to make it with, such as `{ is_slippery = false }`; none by default",
@@ -84,8 +98,27 @@ class TableWorld(Strict):
     map: Text | None = Field(default=None, description=MAP)
 
 
+class ModelWorld(Strict):
+    """A model of a verification tool. Its labels, rewards and named actions are features, and each
+    value of the variables that are named."""
+
+    model: Text = Field(
+        description="the file: UMB (.umb), or PRISM (.prism, .nm, .pm) or JANI (.jani), which need "
+        "the extra `storm`"
+    )
+    constants: dict[str, Constant] = Field(
+        default={}, description="what a PRISM or JANI model leaves open, such as `{ N = 3 }`"
+    )
+    variables: list[Text] = Field(
+        default=[], description="variables of the model, each a feature for each value, `x=3`"
+    )
+    discount: Discount = Field(description="between 0 and 1")
+    map: Text | None = Field(default=None, description=MAP)
+
+
 KINDS: dict[str, type[Strict]] = {
     "gymnasium": GymnasiumWorld,
+    "model": ModelWorld,
     "file": SavedWorld,
     "transitions": TableWorld,
 }
@@ -305,6 +338,7 @@ __all__ = [
     "Demonstration",
     "GymnasiumWorld",
     "Learner",
+    "ModelWorld",
     "Plan",
     "ProblemFile",
     "Reward",

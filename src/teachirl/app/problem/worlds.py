@@ -16,12 +16,13 @@ from ...worlds import World
 from ...worlds.built_in import BUILT_IN
 from ...worlds.gymnasium import gymnasium_world
 from ...worlds.map import Map, map_from_names
+from ...worlds.model_files import from_model_file
 from .files import MAX_NUMBERS, MAX_STATES, Folder
 from .maps import build_map, read_map, split_places
 from .mistakes import Mistakes
 from .named import NamedCall
 from .places import Place, called_by_name, meant, shown
-from .schema import GymnasiumWorld, SavedWorld, TableWorld
+from .schema import GymnasiumWorld, ModelWorld, SavedWorld, TableWorld
 from .tables import Table, read_table
 
 # How far from 1 probabilities may sum; and how far if they are to be divided by their sum, where
@@ -51,8 +52,12 @@ def build_world(
             # Of an id with a colon, gymnasium imports the part before it, whatever that does.
             if not re.fullmatch(r"[\w./-]+-v[0-9]+", world.gymnasium, re.ASCII):
                 raise FileFormatError(f"expected an id like Taxi-v4, got {shown(world.gymnasium)}")
-            return gymnasium_world(world.gymnasium, world.discount, arguments=world.arguments)
-    if isinstance(world, SavedWorld):
+            return gymnasium_world(
+                world.gymnasium, world.discount, arguments=world.arguments, seed=seed
+            )
+    if isinstance(world, ModelWorld):
+        mdp, around = _from_model(world, place, folder), None
+    elif isinstance(world, SavedWorld):
         with (place / "file").locating():
             path = folder.file(world.file)
             with called_by_name(path, world.file):
@@ -77,6 +82,15 @@ def _built_in(world: NamedCall, place: Place, seed: int) -> World:
         given["rng"] = np.random.default_rng(seed)
     with place.locating():
         return found.world(**given)
+
+
+def _from_model(world: ModelWorld, place: Place, folder: Folder) -> MDP:
+    with (place / "model").locating():
+        path = folder.file(world.model)
+        with called_by_name(path, world.model):
+            return from_model_file(
+                path, world.discount, variables=world.variables, constants=world.constants
+            )
 
 
 def _from_tables(
