@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact_expectations
-from teachirl.guarantees.solvers import bundle
+from teachirl.guarantees.solvers import plans
 from teachirl.guarantees.worst_case import METHODS, diameter_at_most
 from teachirl.mdp import clock
 from teachirl.testing import mdps, policies, weights, worldviews
@@ -103,14 +103,14 @@ def test_interrupted_it_returns_nothing(calls, monkeypatch):
     rng = np.random.default_rng(1)
     w, view = rng.normal(size=16), ti.Worldview(rng.normal(size=(6, 16)))
     expert = ti.optimal_policy(mdp, w)
-    plan, left = bundle.optimal_policy, iter(range(calls))
+    plan, left = plans.optimal_policy, iter(range(calls))
 
     def interrupted(*arguments, **options):
         if next(left, None) is None:
             raise KeyboardInterrupt
         return plan(*arguments, **options)
 
-    monkeypatch.setattr(bundle, "optimal_policy", interrupted)
+    monkeypatch.setattr(plans, "optimal_policy", interrupted)
     with pytest.raises(KeyboardInterrupt):
         ti.worst_case(mdp, view, w, expert.policy, method="bundle")
 

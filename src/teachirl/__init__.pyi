@@ -1,11 +1,13 @@
 from . import learners, teachers, testing, worlds
 from .app.problem import Problem, read_problem
 from .demonstrations.demonstration import Demonstration, as_demonstration
+from .demonstrations.estimation import estimate_mdp
 from .demonstrations.inferred_weights import InferredWeights, InferStatus, infer_weights
 from .demonstrations.observations import Observations
 from .demonstrations.sampling import sample_trajectories
 from .demonstrations.trajectories import Trajectories
 from .demonstrations.trajectory_files import read_trajectories, write_trajectories
+from .demonstrations.transition_log import TransitionLog
 from .diagnosis.diagnose import diagnose
 from .diagnosis.diagnosis import Diagnosis, DiagnosisStatus
 from .diagnosis.exchange import Exchange
@@ -19,6 +21,7 @@ from .guarantees.gap_bounds import Bound
 from .guarantees.theorem_2 import LooksOptimal
 from .guarantees.worst_case import Diameter, best_case, diameter, worst_case
 from .mdp.dynamics import Dynamics
+from .mdp.estimated import EstimatedMDP
 from .mdp.model import MDP
 from .mdp.occupancy import feature_expectations, mixture, occupancy, policy_from_occupancy
 from .mdp.performance import relative_performance
@@ -52,6 +55,7 @@ __all__ = [
     "DiagnosisStatus",
     "Diameter",
     "Dynamics",
+    "EstimatedMDP",
     "Exchange",
     "FewDemonstrations",
     "FewStatus",
@@ -84,6 +88,7 @@ __all__ = [
     "Task",
     "TeachirlError",
     "Trajectories",
+    "TransitionLog",
     "Worldview",
     "WorstCaseBounds",
     "WorstCaseStatus",
@@ -97,6 +102,7 @@ __all__ = [
     "certify",
     "diagnose",
     "diameter",
+    "estimate_mdp",
     "feature_expectations",
     "few_demonstrations",
     "greedy_plan",

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats, check_finite, frozen
 from ..errors import require
+from ..mdp.estimated import AnyMDP, nominal_of
 from ..mdp.model import MDP
 from ..mdp.occupancy import feature_expectations
 from ..mdp.policy import Policy, check_policy
@@ -246,13 +247,14 @@ class Shows(Protocol):
     def demonstration(self) -> Demonstration: ...
 
 
-def as_demonstration(mdp: MDP, demonstration: Demonstration | Policy | Shows) -> Demonstration:
+def as_demonstration(mdp: AnyMDP, demonstration: Demonstration | Policy | Shows) -> Demonstration:
     """`demonstration` itself, the exact one of a policy, or what shows one has: where a
-    demonstration is asked for, all will do.
+    demonstration is asked for, all will do. Where the world is known from a log, what a policy
+    shows is what it shows in the nominal one.
 
     Parameters
     ----------
-    mdp : MDP
+    mdp : MDP or EstimatedMDP
     demonstration : Demonstration or Policy
 
     Returns
@@ -266,8 +268,9 @@ def as_demonstration(mdp: MDP, demonstration: Demonstration | Policy | Shows) ->
     >>> ti.as_demonstration(mdp, ti.Policy.uniform(mdp))
     Demonstration(5 features, exact)
     """
+    world = nominal_of(mdp)
     if isinstance(demonstration, Policy):
-        return Demonstration.of_policy(mdp, demonstration)
+        return Demonstration.of_policy(world, demonstration)
     if isinstance(demonstration, Shows):
         demonstration = demonstration.demonstration
     require(
@@ -281,10 +284,10 @@ def as_demonstration(mdp: MDP, demonstration: Demonstration | Policy | Shows) ->
         f"demonstration must have {mdp.n_features} expectations, one a feature, got {shape[0]}",
     )
     if demonstration.policy is not None and demonstration.error == 0.0:
-        here = feature_expectations(mdp, demonstration.policy)
+        here = feature_expectations(world, demonstration.policy)
         off = float(np.linalg.norm(here - demonstration.expectations))
         require(
-            off <= MATCHED * mdp.largest_feature / (1.0 - mdp.discount),
+            off <= MATCHED * world.largest_feature / (1.0 - mdp.discount),
             f"demonstration must be of this MDP: here its policy's feature expectations are "
             f"{off:.3g} from it; were the features, the discount or the dynamics others?",
         )

@@ -20,10 +20,12 @@ from ..arrays import Floats, frozen
 from ..errors import Status, require
 from ..figures.cards import card
 from ..figures.digits import NOTHING, at_least, at_most, small
+from ..mdp.estimated import AnyMDP, EstimatedMDP
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.planning import optimal_policy
 from ..mdp.policy import Policy
+from ..mdp.robust_planning import respond
 from ..precision import EPS, MATCHED, down, length_at_most, sum_error, up
 from ..views.worldview import Worldview, check_worldview
 
@@ -84,6 +86,8 @@ class WorstCaseBounds:
         none was found in time
     occupancy : array [P], of the witness
     matched : float, ‖A(μ(witness) − μ_T)‖, recomputed; ∞ without a witness
+    world : MDP in which the witness matches and earns that, where the world is known from a log;
+        None if it is known, or if there is no witness
     solves : int, how many MDPs were solved
     status : WorstCaseStatus
 
@@ -105,6 +109,7 @@ class WorstCaseBounds:
     matched: float
     solves: int
     status: WorstCaseStatus
+    world: MDP | None = None
 
     def __repr__(self) -> str:
         bounds = f"{at_least(self.lower)} to {at_most(self.upper)}"
@@ -129,7 +134,7 @@ def mirrored(found: WorstCaseBounds) -> WorstCaseBounds:
 
 
 def checked_case(
-    mdp: MDP, view: Worldview, weights: ArrayLike, expectations: ArrayLike, mismatch: float
+    mdp: AnyMDP, view: Worldview, weights: ArrayLike, expectations: ArrayLike, mismatch: float
 ) -> tuple[Floats, Floats]:
     """The weights [k] and expectations [k] of a worst case, all of which makes sense."""
     check_worldview(view, mdp)
@@ -146,7 +151,7 @@ def checked_case(
     return w, mu
 
 
-def check_units(mdp: MDP, view: Worldview | None = None) -> None:
+def check_units(mdp: AnyMDP, view: Worldview | None = None) -> None:
     """Refuse features, and rows of a worldview, in units that are too small or too large."""
     check_sizes("the features", np.array([[mdp.largest_feature]]))
     if view is not None:
@@ -171,17 +176,20 @@ def check_limits(tolerance: float, max_seconds: float) -> None:
 
 
 def lower_bound(
-    mdp: MDP,
+    mdp: AnyMDP,
     view: Worldview,
     weights: Floats,
     expectations: Floats,
     mismatch: float,
     theta: Floats,
+    policy: Policy | None = None,
 ) -> float:
     """The right hand side of (★), certified: one MDP is solved.
 
     It holds for the demonstrated policy itself, whose feature expectations may differ from
-    `expectations` by rounding, see `mdp.occupancy.expectation_error`.
+    `expectations` by rounding, see `mdp.occupancy.expectation_error`. In a world that is known from
+    a log it holds whichever the true one is; and if `policy` is what is shown there, its
+    expectations are those of the worst world for it.
 
     >>> import numpy as np, teachirl as ti
     >>> from teachirl.guarantees.bounds import lower_bound
@@ -194,19 +202,32 @@ def lower_bound(
     """
     k, seen = mdp.n_features, view.matrix.T @ theta
     q = weights - seen
+    if isinstance(mdp, EstimatedMDP):
+        least = -respond(mdp, -q, nature=1).upper
+        if policy is not None:
+            shown = respond(mdp, seen, nature=-1, policy=policy).lower
+            most = mdp.largest_entries / (1.0 - mdp.discount)
+            slack = combination_error(mdp, view, theta, q, most)
+            return _put_together(least, shown, mismatch, theta, slack, k)
+    else:
+        least = -optimal_policy(mdp, -q).upper
     # ⟨w, μ⟩ = ⟨q, μ⟩ + ⟨Aᵀθ, μ⟩: what q and Aᵀθ miss by rounding counts once with μ, once with μ_T.
     slack = combination_error(mdp, view, theta, q, expectations)
     slack += sum_error(k, float(np.abs(seen) @ np.abs(expectations)))
     slack += expectation_error(mdp, seen)
-    least = -optimal_policy(mdp, -q).upper
-    shown = float(seen @ expectations)
+    return _put_together(least, float(seen @ expectations), mismatch, theta, slack, k)
+
+
+def _put_together(
+    least: float, shown: float, mismatch: float, theta: Floats, slack: float, k: int
+) -> float:
     allowed = up(mismatch * length_at_most(theta)) if mismatch else 0.0
     slack += (k + 8) * EPS * slack + 4 * EPS * (abs(least) + abs(shown) + allowed)
     return down(least + shown - allowed - slack)
 
 
 def combination_error(
-    mdp: MDP, view: Worldview, theta: Floats, rest: Floats, expectations: Floats
+    mdp: AnyMDP, view: Worldview, theta: Floats, rest: Floats, expectations: Floats
 ) -> float:
     """By how much ⟨d, μ − μ_T⟩ may be off for any μ, as Aᵀθ, and `rest` [k], which is w − Aᵀθ or
     0, are rounded; d is either of them."""
@@ -216,7 +237,7 @@ def combination_error(
     return float(missed @ reach)
 
 
-def matching_room(mdp: MDP) -> float:
+def matching_room(mdp: AnyMDP) -> float:
     """What a witness may miss, as a share of what the learner can see of a policy: rounding
     only."""
     return max(MATCHED, 64.0 * EPS / (1.0 - mdp.discount))

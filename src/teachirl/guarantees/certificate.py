@@ -19,6 +19,7 @@ from ..figures.cards import Grid, card
 from ..figures.digits import at_least, at_most, percent_at_least, small
 from ..figures.picture import Picture
 from ..figures.records import Bars, Figure, Panel
+from ..mdp.estimated import AnyMDP
 from ..mdp.model import MDP
 from ..mdp.policy import Policy
 from ..precision import INVISIBLE, first_largest, up
@@ -40,7 +41,8 @@ class Certificate:
 
     Attributes
     ----------
-    theorem_1, width, exact : Bound on R(T) − R(L); None for what was not needed to reach the target
+    theorem_1, width, exact : Bound on R(T) − R(L); None for what was not needed to reach the
+        target, and Theorem 1 where the world is known from a log
     theorem_2 : LooksOptimal; None likewise
     look : Look, the exact answer to the question of Theorem 2; None likewise
     worst : WorstCaseBounds, the exact worst case with its witness; None where `exact` is
@@ -49,7 +51,8 @@ class Certificate:
         policy matches the demonstration, as then all bounds speak of nobody
     against_expert : float, R(T) − R(L) is at most this
     mismatch : float, ε, sampling error included
-    confidence : float, with which all of it holds
+    confidence : float, with which all of it holds: what may fail of the demonstration and, where
+        the world is known from a log, of the model, adds up
 
     Examples
     --------
@@ -142,7 +145,7 @@ class Certificate:
 
 
 def certify(
-    mdp: MDP,
+    mdp: AnyMDP,
     view: Worldview,
     weights: ArrayLike,
     demonstration: Demonstration | Policy,
@@ -161,7 +164,7 @@ def certify(
 
     Parameters
     ----------
-    mdp : MDP
+    mdp : MDP; or EstimatedMDP, see `worst_case`, where there are no Theorems 1 and 2
     view : Worldview
     weights : array [k]
     demonstration : Demonstration or Policy that the learner is shown
@@ -195,7 +198,7 @@ def certify(
     case = _posed(mdp, view, weights, demonstration, mismatch)
     theorem_1 = exact = theorem_2 = look = None
     width = width_bound(case, view, case.w)
-    if theorems and not case.proves(target, width):
+    if theorems and isinstance(mdp, MDP) and not case.proves(target, width):
         never = indistinct_directions(mdp) if indistinct is None else indistinct
         around = diameter_at_most(mdp) if size is None else size.upper
         width, theorem_1 = width_and_theorem_1(case, width, around, never)
@@ -204,7 +207,7 @@ def certify(
             limits = {"tolerance": tolerance, "max_seconds": max_seconds}
             worst = worst_case(mdp, view, case.w, case.shown, mismatch, method=method, **limits)
         exact = exact_bound(case, worst, width)
-    if theorem_1 is not None and not case.proves(target, exact or width):
+    if theorem_1 and isinstance(mdp, MDP) and not case.proves(target, exact or width):
         theorem_2 = looks_optimal(mdp, view, case.w, case.shown, around)
         look = best_look(mdp, view, case.shown, max_solves=LOOK_SOLVES, indistinct=never)
     least, gap = _best_of(case, (width, theorem_1, exact), worst)
@@ -219,7 +222,7 @@ def certify(
         guaranteed=case.performance(least),
         against_expert=gap,
         mismatch=case.epsilon,
-        confidence=case.shown.confidence,
+        confidence=case.confidence,
     )
 
 
@@ -232,7 +235,7 @@ def _check_asked(method: str, target: float | None) -> None:
 
 
 def _posed(
-    mdp: MDP,
+    mdp: AnyMDP,
     view: Worldview,
     weights: ArrayLike,
     demonstration: Demonstration | Policy,

@@ -24,10 +24,11 @@ import numpy as np
 from ..arrays import Floats
 from ..demonstrations.demonstration import Demonstration
 from ..figures.digits import at_least, at_most
-from ..mdp.model import MDP
+from ..mdp.estimated import AnyMDP, EstimatedMDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.performance import performance_at_least
 from ..mdp.planning import optimal_policy, worst_policy
+from ..mdp.robust_planning import respond
 from ..precision import ROUNDED_UP, down, up
 from ..views.potential_shaping import Indistinct
 from ..views.teaching_risk import teaching_risk
@@ -76,7 +77,7 @@ class Case:
     """A learner, a reward and a demonstration, with the errors that all bounds share."""
 
     def __init__(
-        self, mdp: MDP, view: Worldview, w: Floats, shown: Demonstration, mismatch: float
+        self, mdp: AnyMDP, view: Worldview, w: Floats, shown: Demonstration, mismatch: float
     ) -> None:
         self.mdp, self.view, self.w, self.mismatch = mdp, view, w, mismatch
         self.shown, self.mu, self.error = shown, shown.expectations, shown.error
@@ -88,14 +89,32 @@ class Case:
         self.best, self.worst = optimal_policy(mdp, w), worst_policy(mdp, w)
         reward = float(w @ self.mu)
         doubt = float(np.linalg.norm(w)) * self.error * ROUNDED_UP + expectation_error(mdp, w)
-        self.expert_least = max(down(reward - doubt), self.worst.lower)
-        self.expert_most = min(up(reward + doubt), self.best.upper)
+        least, most = down(reward - doubt), up(reward + doubt)
+        self.model = mdp if isinstance(mdp, EstimatedMDP) else None
+        # What a policy shows in a world that is known from a log depends on which one it is.
+        self.policy = shown.policy if self.model is not None and exactly else None
+        if self.model is not None and self.policy is not None:
+            least = respond(self.model, w, nature=-1, policy=self.policy).lower
+            most = respond(self.model, w, nature=1, policy=self.policy).upper
+        self.expert_least = max(least, self.worst.lower)
+        self.expert_most = min(most, self.best.upper)
         self.assumes = f"the learner matches what is shown up to {mismatch:.3g} in its view"
+        if self.model is not None:
+            self.assumes += (
+                f", and the log allows the true world (confidence {self.model.confidence:g})"
+            )
         if self.error > 0.0:
             self.assumes += (
                 f", and the episodes are independent, within {self.error:.3g} "
                 f"of the expert's feature expectations (confidence {shown.confidence:g})"
             )
+
+    @property
+    def confidence(self) -> float:
+        """That of the demonstration and of the model together: what may fail adds up."""
+        if self.model is None:
+            return self.shown.confidence
+        return max(self.shown.confidence - (1.0 - self.model.confidence), 0.0)
 
     def performance(self, least: float) -> float:
         return performance_at_least(self.mdp, self.w, least, self.best, self.worst)
@@ -129,17 +148,23 @@ def width_bound(case: Case, view: Worldview, w: Floats) -> Bound:
 def _star(case: Case, theta: Floats) -> tuple[float, float, float]:
     """What (★) proves at θ: R(L) at least, R(T) − R(L) at most, and the latter's part of q."""
     mdp, view, w = case.mdp, case.view, case.w
-    least = lower_bound(mdp, view, w, case.mu, case.mismatch, theta)
+    least = lower_bound(mdp, view, w, case.mu, case.mismatch, theta, case.policy)
     q = w - view.matrix.T @ theta
     blur = float(np.linalg.norm(theta)) * case.epsilon * ROUNDED_UP
     gap = up(case.expert_most - least)
-    if case.error > 0.0:
+    if case.model is not None and case.policy is not None:
+        high = respond(case.model, q, nature=1, policy=case.policy).upper
+        low = -respond(case.model, -q, nature=1).upper
+        most = case.model.largest_entries / (1.0 - case.model.discount)
+        rounding = combination_error(mdp, view, theta, q, most)
+        gap = min(gap, up(up(high - low) + up(blur + 2.0 * rounding)))
+    elif case.error > 0.0:
         # Of the error of μ̂ only what is along q matters twice.
-        high, low = optimal_policy(mdp, q), worst_policy(mdp, q)
+        best, worst = optimal_policy(mdp, q), worst_policy(mdp, q)
         shown = float(q @ case.mu) + float(np.linalg.norm(q)) * case.error * ROUNDED_UP
         rounding = expectation_error(mdp, q) + expectation_error(mdp, w)
         rounding += combination_error(mdp, view, theta, q, case.mu)
-        gap = min(gap, up(min(up(shown + rounding), high.upper) - low.lower + blur + rounding))
+        gap = min(gap, up(min(up(shown + rounding), best.upper) - worst.lower + blur + rounding))
     gap = max(gap, 0.0)
     return least, gap, max(gap - blur, 0.0)
 
@@ -215,7 +240,7 @@ def exact_bound(case: Case, found: WorstCaseBounds, looser: Bound) -> Bound:
         )
         return Bound("exact", math.inf, -math.inf, terms, case.assumes, sentence)
     gap = min(up(case.expert_most - found.lower), looser.gap)
-    if case.error > 0.0:
+    if case.error > 0.0 or case.policy is not None:
         gap = min(gap, _star(case, found.theta)[1])
     sentence = f"No policy that looks right to the learner earns less than {found.lower:.4g}"
     if math.isfinite(found.upper):

@@ -18,6 +18,7 @@ from ..arrays import Floats
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..demonstrations.error_bounds import feature_diameter
 from ..errors import require
+from ..mdp.estimated import AnyMDP, EstimatedMDP
 from ..mdp.kernels import rounding_of
 from ..mdp.model import MDP, check_is_mdp
 from ..mdp.occupancy import expectation_errors, feature_expectations, occupancy
@@ -37,6 +38,7 @@ from ..precision import (
 from ..views.worldview import Worldview, check_worldview
 from .bounds import WorstCaseBounds, WorstCaseStatus, check_units
 from .solvers.bundle import worst_case_by_bundle
+from .solvers.in_doubt import worst_case_in_doubt
 from .solvers.programs import FORMS, solve_program
 
 Method: TypeAlias = Literal["auto", "bundle", "direct", "lifted", "cone"]
@@ -47,7 +49,7 @@ SMALL = 1000
 
 
 def worst_case(
-    mdp: MDP,
+    mdp: AnyMDP,
     view: Worldview,
     weights: ArrayLike,
     demonstration: Demonstration | Policy,
@@ -59,14 +61,19 @@ def worst_case(
 ) -> WorstCaseBounds:
     """The least reward of all policies that match the demonstration in the learner's view.
 
+    Where the world is known from a log, in every world that the log allows: exactly, if what is
+    shown was recorded there. If a policy is shown, what it shows depends on the world; the bound
+    then lets demonstration and learner live in different ones, and the witness as well.
+
     Parameters
     ----------
-    mdp : MDP
+    mdp : MDP or EstimatedMDP
     view : Worldview
     weights : array [k]
     demonstration : Demonstration or Policy that the learner is shown
     mismatch : float, ε, how far ‖A(μ − μ_T)‖ may be from 0, μ_T being what the demonstration says
-    method : "bundle", or the programs "direct", "lifted", "cone"; "auto" chooses
+    method : "bundle", or the programs "direct", "lifted", "cone"; "auto" chooses. An EstimatedMDP
+        takes the bundle only
     tolerance : float, how far apart the bounds may be, as a fraction of max R − min R
     max_seconds : float, how long to search; out of time, it returns what it has proved
 
@@ -92,7 +99,7 @@ def worst_case(
 
 
 def best_case(
-    mdp: MDP,
+    mdp: AnyMDP,
     view: Worldview,
     weights: ArrayLike,
     demonstration: Demonstration | Policy,
@@ -106,7 +113,7 @@ def best_case(
 
     Parameters
     ----------
-    mdp : MDP
+    mdp : MDP or EstimatedMDP
     view : Worldview
     weights : array [k]
     demonstration : Demonstration or Policy that the learner is shown
@@ -130,7 +137,7 @@ def best_case(
 
 
 def _extreme(
-    mdp: MDP,
+    mdp: AnyMDP,
     view: Worldview,
     weights: ArrayLike,
     demonstration: Demonstration | Policy,
@@ -147,6 +154,14 @@ def _extreme(
     check_worldview(view, mdp)
     # The policy is one that matches only if what is shown is exactly what it does.
     policy = shown.policy if shown.error == 0.0 else None
+    if isinstance(mdp, EstimatedMDP):
+        require(
+            method in ("auto", "bundle"),
+            f"method {method!r} needs an MDP that is known; of an EstimatedMDP use 'bundle'",
+        )
+        return worst_case_in_doubt(
+            mdp, view, weights, shown.expectations, mismatch, policy=policy, **limits
+        )
     chosen = _fastest(mdp, view) if method == "auto" else method
     found: WorstCaseBounds | None = None
     if chosen == "bundle":

@@ -363,4 +363,6 @@ def check_is_mdp(mdp: object) -> None:
     """Refuse what is no MDP, such as a world that has one."""
     if not isinstance(mdp, MDP):
         inside = "; pass its .mdp" if isinstance(getattr(mdp, "mdp", None), MDP) else ""
+        if isinstance(getattr(mdp, "nominal", None), MDP):
+            inside = "; its .nominal takes the estimate for the truth"
         require(False, f"mdp must be an MDP, got {type(mdp).__name__}{inside}")

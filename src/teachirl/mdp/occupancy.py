@@ -20,6 +20,7 @@ from ..arrays import ROW_SUM_TOLERANCE, Floats, as_floats, at, frozen
 from ..errors import require
 from ..precision import EPS, RESIDUAL, SOLVED
 from . import kernels
+from .estimated import AnyMDP
 from .evaluation import Chain
 from .kernels.chains import conditional, outflow
 from .model import MDP
@@ -124,7 +125,7 @@ def expectation_errors(mdp: MDP) -> Floats:
     return (visits + products) * mdp.largest_entries / (1.0 - mdp.discount)
 
 
-def expectation_error(mdp: MDP, direction: Floats) -> float:
+def expectation_error(mdp: AnyMDP, direction: Floats) -> float:
     """How far ⟨direction, μ⟩, with the computed μ [k] of a policy, may be from the policy's own."""
     visits, products = _relative_errors(mdp)
     most = float(np.abs(mdp.rewards(direction)).max())
@@ -132,7 +133,7 @@ def expectation_error(mdp: MDP, direction: Floats) -> float:
     return (visits * most + products * sizes) / (1.0 - mdp.discount)
 
 
-def _relative_errors(mdp: MDP) -> tuple[float, float]:
+def _relative_errors(mdp: AnyMDP) -> tuple[float, float]:
     """Of the visits, ‖x̂ − x‖₁ relative to ‖x‖₁ = 1/(1 − γ): the equations' residual, and sums of
     up to S terms; and of products with the features and a direction."""
     away, n = 1.0 - mdp.discount, mdp.n_states

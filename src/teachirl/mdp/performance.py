@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..precision import down, up
+from .estimated import AnyMDP, EstimatedMDP, nominal_of
 from .model import MDP
 from .occupancy import feature_expectations
 from .plan import Plan
@@ -47,8 +48,13 @@ def relative_performance(mdp: MDP, weights: ArrayLike, policy: Policy) -> float:
     return min(max(performance, 0.0), 1.0)
 
 
-def performance_at_least(mdp: MDP, weights: Floats, least: float, best: Plan, worst: Plan) -> float:
+def performance_at_least(
+    mdp: AnyMDP, weights: Floats, least: float, best: Plan, worst: Plan
+) -> float:
     """(R − min R)/(max R − min R) of a reward R ≥ least, rounded down.
+
+    Where the world is known from a log, max R is at most the best plan's upper bound, and min R at
+    most the worst plan's, whichever the true world is; and the share falls with both.
 
     Where all policies are equal it is 1; but that no difference was found proves no equality.
     """
@@ -58,7 +64,7 @@ def performance_at_least(mdp: MDP, weights: Floats, least: float, best: Plan, wo
     return min(max(down(above / spread), 0.0), 1.0) if spread > 0.0 and above > 0.0 else 0.0
 
 
-def _surely_equal(mdp: MDP, weights: Floats) -> bool:
+def _surely_equal(mdp: AnyMDP, weights: Floats) -> bool:
     """Whether all policies earn the same: there is one only, or all rewards are exactly equal."""
     if mdp.n_pairs == mdp.n_states:
         return True
@@ -66,7 +72,10 @@ def _surely_equal(mdp: MDP, weights: Floats) -> bool:
     # Above so many numbers rewards that look equal are not compared exactly.
     if rewards.min() != rewards.max() or len(rewards) * len(counted) > 10_000_000:
         return False
-    features: Any = mdp.features[:, counted]
+    phi: Any = nominal_of(mdp).features
+    if isinstance(mdp, EstimatedMDP) and mdp.outcomes is not None:
+        phi = mdp.outcomes
+    features: Any = phi[:, counted]
     rows = np.unique(features if isinstance(features, np.ndarray) else features.toarray(), axis=0)
     w = [Fraction(each) for each in weights[counted].tolist()]
     terms = (zip(w, row.tolist(), strict=True) for row in rows)

@@ -29,6 +29,9 @@ class PlanStatus(Status):
     OPTIMAL = "the bounds are as close as asked, or all policies earn the same"
     ROUNDING = "the bounds are as close as double precision allows; ask for a larger tolerance"
     OUT_OF_ROUNDS = "stopped early with valid bounds; raise max_rounds"
+    IN_DOUBT = (
+        "the bounds are those of every world that the log allows; more steps bring them closer"
+    )
 
 
 @dataclass(frozen=True, eq=False)

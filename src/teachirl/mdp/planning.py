@@ -20,33 +20,39 @@ from ..arrays import Floats, Ints, as_floats, check_finite, frozen
 from ..errors import require
 from ..precision import EPS, down, up
 from . import kernels
+from .estimated import EstimatedMDP
 from .kernels import LANES, PairReward, Reward, StateReward, Table
 from .model import MDP, check_is_mdp
 from .plan import Plan, Plans, PlanStatus
 from .policy import Policy
+from .robust_planning import OUTLOOKS, Outlook, plan_in_doubt
 
 TINY = 5e-324  # the smallest float above 0
 
 
 def optimal_policy(
-    mdp: MDP,
+    mdp: MDP | EstimatedMDP,
     weights: ArrayLike,
     *,
     tolerance: float = 1e-10,
     guess: ArrayLike | None = None,
     max_rounds: int | None = None,
+    outlook: Outlook = "pessimistic",
 ) -> Plan:
     """A best policy for the reward ⟨weights, φ⟩, with bounds on the optimum.
 
     Parameters
     ----------
-    mdp : MDP
+    mdp : MDP; or EstimatedMDP, and then the bounds hold in every world that its log allows
     weights : array [k]
     tolerance : float, how far apart the bounds may be, as a fraction of the range that returns
         could have, (max reward − min reward)/(1 − γ)
     guess : array [S], values to start from, such as those of a similar reward's plan; any will do
     max_rounds : int, stop after so many rounds of sweeps; the bounds are valid all the same. By
         default as many as are certain to suffice
+    outlook : str, of an EstimatedMDP: the policy is best for the worst world that the log allows
+        ("pessimistic"), for the best ("optimistic"), or for the estimate ("nominal"). There `guess`
+        and `max_rounds` are not used
 
     Returns
     -------
@@ -62,6 +68,8 @@ def optimal_policy(
     >>> print(f"{plan.value:.4f}", plan.upper - plan.lower < 1e-8)
     12.4086 True
     """
+    if isinstance(mdp, EstimatedMDP):
+        return _in_doubt(mdp, weights, _checked_tolerance(tolerance), outlook)
     check_is_mdp(mdp)
     w = mdp.checked_weights(weights)
     if w.ndim != 1:
@@ -76,13 +84,17 @@ def optimal_policy(
 
 
 def worst_policy(
-    mdp: MDP, weights: ArrayLike, *, tolerance: float = 1e-10, guess: ArrayLike | None = None
+    mdp: MDP | EstimatedMDP,
+    weights: ArrayLike,
+    *,
+    tolerance: float = 1e-10,
+    guess: ArrayLike | None = None,
 ) -> Plan:
     """A worst policy for the reward ⟨weights, φ⟩: lower ≤ min R ≤ R(policy) ≤ upper.
 
     Parameters
     ----------
-    mdp : MDP
+    mdp : MDP or EstimatedMDP, as for `optimal_policy`
     weights : array [k]
     tolerance : float, as for `optimal_policy`
     guess : array [S], values to start from
@@ -98,7 +110,8 @@ def worst_policy(
     >>> print(f"{ti.worst_policy(mdp, [-2, -1, 0, 1, 2]).value:.4f}")
     -12.4086
     """
-    check_is_mdp(mdp)
+    if not isinstance(mdp, EstimatedMDP):
+        check_is_mdp(mdp)
     start = None if guess is None else -_checked_guess(guess, (mdp.n_states,))
     plan = optimal_policy(mdp, -mdp.checked_weights(weights), tolerance=tolerance, guess=start)
     return Plan(
@@ -176,6 +189,16 @@ def optimal_policies(
             for row, reward, guess in zip(w[first:], block, guesses, strict=False)
         ]
     return Plans(tuple(plans))
+
+
+def _in_doubt(model: EstimatedMDP, weights: ArrayLike, tolerance: float, outlook: Outlook) -> Plan:
+    w = model.checked_weights(weights)
+    require(w.ndim == 1, f"weights must have shape ({model.n_features},), got {w.shape}")
+    require(outlook in OUTLOOKS, f"outlook must be one of {', '.join(OUTLOOKS)}, got {outlook!r}")
+    nominal = None
+    if outlook == "nominal":
+        nominal = optimal_policy(model.nominal, w, tolerance=tolerance).policy
+    return plan_in_doubt(model, w, outlook, tolerance, nominal)
 
 
 def _checked_tolerance(tolerance: float) -> float:

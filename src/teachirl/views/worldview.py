@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats, Names, as_floats, check_finite, checked_names, frozen, unshared
 from ..errors import require
+from ..mdp.estimated import EstimatedMDP
 from ..mdp.model import MDP, check_is_mdp
 from ..precision import EPS, RESIDUAL
 from .linear_algebra import extended_basis, least_singular_value, unit_rows, without_span
@@ -323,8 +324,9 @@ def check_worldview(view: object, mdp: object = None) -> None:
     )
     if mdp is None:
         return
-    check_is_mdp(mdp)
-    if isinstance(view, Worldview) and isinstance(mdp, MDP):
+    if not isinstance(mdp, EstimatedMDP):
+        check_is_mdp(mdp)
+    if isinstance(view, Worldview) and isinstance(mdp, MDP | EstimatedMDP):
         require(
             view.n_features == mdp.n_features,
             f"the worldview is on {view.n_features} features, the MDP has {mdp.n_features}",

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from copy import copy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,25 +30,20 @@ from ...arrays import Floats, frozen
 from ...errors import require
 from ...mdp import clock
 from ...mdp.model import MDP
-from ...mdp.occupancy import expectation_error, policy_from_occupancy
-from ...mdp.occupancy import occupancy as occupancy_of
-from ...mdp.plan import Plan
-from ...mdp.planning import optimal_policy
 from ...mdp.policy import Policy, check_policy
-from ...precision import FINEST, SOLVED, up
+from ...precision import FINEST, SOLVED
 from ...views.worldview import Worldview
 from ..bounds import (
     WorstCaseBounds,
     WorstCaseStatus,
     check_limits,
     checked_case,
-    lower_bound,
     matching_room,
     mirrored,
 )
 from .blocks import block_count
 from .master import Master
-from .plans import Case, OwnPlans, Plans
+from .plans import Case, FinalPlans, OwnPlans, Planned, Plans, Witness
 from .view_coordinates import ViewCoordinates
 
 IDLE = 10  # steps in a row that bring nothing and promise no less: rounding, time to stop
@@ -106,17 +102,22 @@ def worst_case_by_bundle(
     count = block_count(mdp, len(sight.basis)) if blocks is None else blocks
     deadline = clock.seconds() + max_seconds
     case = Case(mdp, sight, -w if maximise else w, target, policy)
-    plans = OwnPlans(case, count)
+    found = searched(case, OwnPlans(case, count), tolerance, max_solves, deadline)
+    return mirrored(found) if maximise else found
+
+
+def searched(
+    case: Case, plans: FinalPlans, tolerance: float, max_solves: int, deadline: float
+) -> WorstCaseBounds:
+    """The worst case of what plans of the case can do."""
     search = Search(case, plans, tolerance)
     early = WorstCaseStatus.INACCURATE
     search.prepare()
-    search.begin(sight.basis @ case.w)  # that of the width certificate
+    search.begin(case.sight.basis @ case.w)  # that of the width certificate
     if search.climb(max_solves, deadline):
         early = WorstCaseStatus.OUT_OF_BUDGET
-    found = search.result(plans.occupancy())
-    if found.status is WorstCaseStatus.INACCURATE:
-        found = replace(found, status=early)
-    return mirrored(found) if maximise else found
+    found = search.result(plans.witness())
+    return replace(found, status=early) if found.status is WorstCaseStatus.INACCURATE else found
 
 
 class Search:
@@ -125,7 +126,7 @@ class Search:
     def __init__(self, case: Case, plans: Plans, tolerance: float) -> None:
         self.case, self.plans, self.tolerance = case, plans, tolerance
         self.solves = 0
-        self.guess: Floats | None = None
+        self.guess: Any = None
         # Where w is 0, any unit will do.
         self.unit = float(np.linalg.norm(case.w)) or 1.0
         self.asked = FINEST * self.unit * case.sight.reach
@@ -138,9 +139,9 @@ class Search:
     def prepare(self) -> None:
         """The best policy and the worst, and the first columns."""
         case = self.case
-        best = self._plan(-case.w, 1e-6)
+        best = self._plan(-case.w, None, 1e-6)
         self.guess = None
-        worst = self._plan(case.w, 1e-6)
+        worst = self._plan(case.w, self.theta, 1e-6)
         self.highest, self.lowest = best.upper, -worst.upper
         self.asked = max(self.tolerance * (best.lower + worst.lower), self.asked)
         self.plans.begin(self.master)
@@ -239,21 +240,20 @@ class Search:
         self.match(self.t)
         return False
 
-    def result(self, x: Floats | None) -> WorstCaseBounds:
-        """What is proved, given the occupancy [P] of the mixture with the least reward."""
+    def result(self, witness: Witness | None) -> WorstCaseBounds:
+        """What is proved, given the mixture with the least reward."""
         mdp, sight, w = self.case.mdp, self.case.sight, self.case.w
         theta = sight.theta(self.theta)
         lower = self._proved(theta)
-        if x is None:
-            upper, matched, witness = math.inf, math.inf, None
-        else:
-            witness = policy_from_occupancy(mdp, x)
-            x, mu = _checked_visits(mdp, witness, x)
-            matched = float(np.linalg.norm(sight.view.matrix @ (mu - self.case.target)))
-            upper = up(float(w @ mu) + expectation_error(mdp, w))
+        upper = matched = math.inf
+        if witness is not None:
+            off = sight.view.matrix @ (witness.expectations - witness.target)
             size = float(np.linalg.norm(sight.view.matrix * mdp.largest_entries))
-            if matched > sight.mismatch + matching_room(mdp) * size / (1.0 - mdp.discount):
-                upper, matched, witness, x = math.inf, math.inf, None, None
+            room = matching_room(mdp) * size / (1.0 - mdp.discount)
+            if float(np.linalg.norm(off)) <= sight.mismatch + room:
+                upper, matched = witness.earned, float(np.linalg.norm(off))
+            else:
+                witness = None
         status = WorstCaseStatus.INACCURATE
         if upper - lower > self.asked:
             # Where rows differ much in length, what steered the search may be far from what it
@@ -272,18 +272,17 @@ class Search:
             lower=min(lower, upper),
             upper=upper,
             theta=frozen(theta),
-            witness=witness,
-            occupancy=None if x is None else frozen(x),
+            witness=None if witness is None else witness.policy,
+            occupancy=None if witness is None else frozen(witness.occupancy),
             matched=matched,
             solves=self.solves,
             status=status,
+            world=None if witness is None else witness.world,
         )
 
     def _proved(self, theta: Floats) -> float:
-        """The certified lower bound of θ_A [ℓ]."""
         self.solves += 1
-        case, sight = self.case, self.case.sight
-        return lower_bound(case.mdp, sight.view, case.w, case.target, sight.mismatch, theta)
+        return self.case.proved(theta)
 
     def look(self, theta: Floats) -> tuple[float, Floats]:
         """D(θ), and the columns that its plan adds."""
@@ -291,15 +290,15 @@ class Search:
         q = case.w - sight.basis.T @ theta
         # The rewards' range, which planning's tolerance is a fraction of, is at most this.
         range_ = 2.0 * float(np.linalg.norm(q)) * sight.reach
-        plan = self._plan(q, min(max(0.1 * self.asked / range_, 1e-13), 1e-3) if range_ else 1.0)
+        finest = min(max(0.1 * self.asked / range_, 1e-13), 1e-3) if range_ else 1.0
+        plan = self._plan(q, theta, finest)
         value = -plan.upper + float(theta @ case.shown) - sight.penalty(theta) - case.earned
         self._note(theta, value)
         return value, self.plans.put(plan.policy, self.master)
 
-    def _plan(self, q: Floats, tolerance: float) -> Plan:
-        """A policy that is worst for q."""
+    def _plan(self, q: Floats, theta: Floats | None, tolerance: float) -> Planned:
         self.solves += 1
-        plan = optimal_policy(self.case.mdp, -q, tolerance=tolerance, guess=self.guess)
+        plan = self.case.planned(q, theta, tolerance, self.guess)
         self.guess = plan.values
         return plan
 
@@ -345,15 +344,4 @@ class Search:
         return self.upper - self.lower <= 0.9 * self.asked
 
 
-def _checked_visits(mdp: MDP, policy: Policy, x: Floats) -> tuple[Floats, Floats]:
-    """The policy's occupancy and feature expectations, x being its occupancy up to rounding."""
-    dynamics = mdp.dynamics
-    y = np.add.reduceat(x, dynamics.offsets[:-1])
-    off = mdp.start + mdp.discount * (dynamics.transitions.T @ x) - y
-    if float(np.abs(off).sum()) > SOLVED:
-        x = occupancy_of(mdp, policy)
-        y = np.add.reduceat(x, dynamics.offsets[:-1])
-    return x, np.asarray(mdp.features.T @ (x if mdp.features_per_pair else y))
-
-
-__all__ = ["worst_case_by_bundle"]
+__all__ = ["Search", "searched", "worst_case_by_bundle"]

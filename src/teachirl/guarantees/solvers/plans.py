@@ -4,22 +4,50 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ...arrays import Floats
 from ...mdp.model import MDP
-from ...mdp.occupancy import occupancy
+from ...mdp.occupancy import expectation_error, expectations_of, occupancy, policy_from_occupancy
+from ...mdp.planning import optimal_policy
 from ...mdp.policy import Policy
+from ...precision import SOLVED, up
+from ..bounds import lower_bound
 from .blocks import Blocks
 from .master import Master
 from .view_coordinates import ViewCoordinates
 
 
+class Planned(NamedTuple):
+    """A plan for some q: who is worst for it, as `Plans` know it, bounds on what −q then earns, and
+    values to start the next from."""
+
+    policy: Any
+    lower: float
+    upper: float
+    values: Any
+
+
+class Witness(NamedTuple):
+    """A policy that may match, its occupancy [P] and feature expectations [k]; those [k] of what it
+    is to match; what it earns at most; and the world that it does so in, if that is not known."""
+
+    policy: Policy
+    occupancy: Floats
+    expectations: Floats
+    target: Floats
+    earned: float
+    world: MDP | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A worst case that is sought: for weights w [k], in a view, of who matches the target [k]."""
+    """A worst case that is sought: for weights w [k], in a view, of who matches the target [k].
+
+    It knows how to plan, how to prove a bound, and what a witness does; the search only asks.
+    """
 
     mdp: MDP
     sight: ViewCoordinates
@@ -37,25 +65,65 @@ class Case:
         """What the target earns."""
         return float(self.w @ self.target)
 
+    def planned(self, q: Floats, theta: Floats | None, tolerance: float, guess: Any) -> Planned:
+        """A policy that is worst for q = w − Bᵀθ; without θ, for any q. The guess is the values of
+        the last plan."""
+        plan = optimal_policy(self.mdp, -q, tolerance=tolerance, guess=guess)
+        return Planned(plan.policy, plan.lower, plan.upper, plan.values)
+
+    def proved(self, theta: Floats) -> float:
+        """The certified lower bound of θ_A [ℓ]."""
+        sight = self.sight
+        return lower_bound(self.mdp, sight.view, self.w, self.target, sight.mismatch, theta)
+
+    def witness(self, x: Floats) -> Witness:
+        """The policy with this occupancy [P], which is right up to rounding."""
+        mdp = self.mdp
+        policy, dynamics = policy_from_occupancy(mdp, x), mdp.dynamics
+        y = np.add.reduceat(x, dynamics.offsets[:-1])
+        off = mdp.start + mdp.discount * (dynamics.transitions.T @ x) - y
+        if float(np.abs(off).sum()) > SOLVED:
+            x = occupancy(mdp, policy)
+        mu = expectations_of(mdp, x)
+        earned = up(float(self.w @ mu) + expectation_error(mdp, self.w))
+        return Witness(policy, x, mu, self.target, earned)
+
     def wider(self, direction: Floats) -> Case:
         """In a view with one more coordinate, see `ViewCoordinates.wider`."""
         return replace(self, sight=self.sight.wider(direction))
 
 
+class Counted(Protocol):
+    """Blocks, as far as the search is concerned."""
+
+    @property
+    def count(self) -> int: ...
+
+
 class Plans(Protocol):
     """The columns of policies. Rewards in them are counted from the demonstration's, ⟨w, μ_T⟩."""
 
-    blocks: Blocks
+    @property
+    def blocks(self) -> Counted:
+        """Which columns belong to."""
 
     def begin(self, master: Master) -> None:
         """Count columns from the demonstrated policy's, and add that, if there is one."""
 
-    def put(self, policy: Policy, master: Master) -> Floats:
-        """Add what the policy does from each block along B and w, [G, r + 1]."""
+    def put(self, policy: Any, master: Master) -> Floats:
+        """Add what the policy of a plan does from each block along B and w, [G, r + 1]."""
         ...
 
     def keep(self, master: Master) -> None:
         """Remember the mixture that the master found."""
+
+
+class FinalPlans(Plans, Protocol):
+    """Those of a search whose result is wanted, and so its witness."""
+
+    def witness(self) -> Witness | None:
+        """What the mixture does that was kept last, or else the demonstrated policy."""
+        ...
 
 
 class OwnPlans:
@@ -87,12 +155,11 @@ class OwnPlans:
                 shares[block] = share
         self.mixture = mixture
 
-    def occupancy(self) -> Floats | None:
-        """The occupancy [P] of the mixture, or of the demonstrated policy."""
+    def witness(self) -> Witness | None:
         if self.mixture is not None:
-            return self.blocks.blend(self.policies, self.mixture)
+            return self.case.witness(self.blocks.blend(self.policies, self.mixture))
         policy = self.case.policy
-        return None if policy is None else occupancy(self.case.mdp, policy)
+        return None if policy is None else self.case.witness(occupancy(self.case.mdp, policy))
 
     def _add(self, policy: Policy, columns: Floats, master: Master) -> None:
         number = max(self.policies, default=-1) + 1

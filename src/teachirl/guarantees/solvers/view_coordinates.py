@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import Floats
-from ...mdp.model import MDP
+from ...mdp.estimated import AnyMDP
 from ...views.worldview import Worldview
 
 # Directions in which even this share of the ball holds all of M are left out: they bind nothing.
@@ -15,7 +15,7 @@ LOOSE = 1e-5
 class ViewCoordinates:
     """The worldview in coordinates B in which ‖A(μ − μ_T)‖² = Σ (σ_i z_i)², z = B(μ − μ_T)."""
 
-    def __init__(self, mdp: MDP, view: Worldview, mismatch: float) -> None:
+    def __init__(self, mdp: AnyMDP, view: Worldview, mismatch: float) -> None:
         self.view, self.mismatch = view, mismatch
         self.reach = mdp.largest_feature / (1.0 - mdp.discount) or 1.0
         self.basis = view.basis
