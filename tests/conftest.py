@@ -1,11 +1,15 @@
 import os
 import signal
+import tempfile
 
 from hypothesis import HealthCheck, settings
 
 # The workers share the processors: threads of BLAS would wait for each other.
 if "OMP_NUM_THREADS" not in os.environ:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+# What commands keep is nobody's but the tests'.
+os.environ["TEACHIRL_CACHE"] = tempfile.mkdtemp(prefix="teachirl-")
 
 # Ignored in the background of a shell, also by all whom the tests start and then interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -156,3 +156,39 @@ def test_shown_on_a_terminal(no_color):
     assert process.stdout == b"result\n"
     assert "fig5" in shown and "1/2" in shown
     assert ("\x1b[3" in shown) != no_color  # a colour
+
+
+def test_a_limit_in_time_is_an_estimate_from_the_first(clock):
+    progress = Progress(clock=clock)
+    search = progress.part("sets of features", 1, within=20.0)
+    assert progress.seconds_left() == 20.0
+    clock.now += 15.0
+    assert progress.seconds_left(search) == 5.0
+    clock.now += 15.0
+    assert progress.seconds_left(search) == 0.0
+    search.advance()
+    assert progress.seconds_left(search) == 0.0
+
+
+def test_a_limit_in_time_caps_what_units_take(clock):
+    progress = Progress(clock=clock)
+    part = progress.part("plan", 10, within=20.0)
+    clock.now += 4.0
+    part.advance()
+    assert progress.seconds_left(part) == 16.0  # and not 36
+
+
+def test_a_table_above_the_bars_goes_with_them(clock):
+    screen = io.StringIO()
+    with Progress(Console(file=screen, force_terminal=True, width=60), clock) as progress:
+        part = progress.part("sets", 2)
+        assert progress.drawn
+        progress.show_table(("cost", "teach"), [("8", "camera\x1b[2J")])
+        part.advance()
+        progress.bars.refresh()
+        assert "camera" in screen.getvalue() and "\x1b[2J" not in screen.getvalue()
+        part.advance()
+        screen.truncate(0)
+        progress.bars.refresh()
+        assert "camera" not in screen.getvalue()
+    assert not Progress().drawn

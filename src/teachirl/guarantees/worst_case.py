@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Floats
+from ..arrays import Floats, as_floats, check_finite
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..demonstrations.error_bounds import feature_diameter
 from ..errors import require
@@ -58,6 +58,7 @@ def worst_case(
     method: Method = "auto",
     tolerance: float = 1e-6,
     max_seconds: float = math.inf,
+    start: ArrayLike | None = None,
 ) -> WorstCaseBounds:
     """The least reward of all policies that match the demonstration in the learner's view.
 
@@ -76,6 +77,7 @@ def worst_case(
         takes the bundle only
     tolerance : float, how far apart the bounds may be, as a fraction of max R − min R
     max_seconds : float, how long to search; out of time, it returns what it has proved
+    start : array [ℓ], the `theta` of an earlier search, to go on from; of the bundle alone
 
     Returns
     -------
@@ -94,7 +96,11 @@ def worst_case(
     >>> worst.witness.actions  # left, left, and for ever between the first two cells
     array([1, 0, 0, 0, 0])
     """
-    limits = {"tolerance": tolerance, "max_seconds": max_seconds, "maximise": False}
+    limits: dict[str, Any] = {"tolerance": tolerance, "max_seconds": max_seconds}
+    limits["maximise"] = False
+    check_worldview(view, mdp)
+    if start is not None:
+        limits["start"] = _checked_start(start, view.n_rows)
     return _extreme(mdp, view, weights, demonstration, mismatch, method, limits)
 
 
@@ -174,6 +180,7 @@ def _extreme(
         if method != "auto" or not stuck or mdp.n_states > SMALL:
             return found
         chosen = "cone"  # where rounding stops the one, the other may still get there
+    limits.pop("start", None)
     other = solve_program(
         mdp,
         view,
@@ -186,6 +193,13 @@ def _extreme(
     )
     settled = other.status in (WorstCaseStatus.OPTIMAL, WorstCaseStatus.INFEASIBLE)
     return other if found is None or settled else found
+
+
+def _checked_start(start: ArrayLike, rows: int) -> Floats:
+    theta = as_floats("start", start)
+    require(theta.shape == (rows,), f"start must have shape ({rows},), got {theta.shape}")
+    check_finite("start", theta)
+    return theta
 
 
 def _fastest(mdp: MDP, view: Worldview) -> Literal["bundle", "cone"]:

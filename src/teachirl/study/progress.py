@@ -3,20 +3,23 @@
 Work has parts, such as the figures of a paper, and a part has units. The time between two finished
 units counts for the part of the second: parts are done one after another, and the units of a part
 take about the same time. A part of which no unit is finished yet is judged by its weight. Units
-that an earlier run did tell nothing about the speed.
+that an earlier run did tell nothing about the speed. A part that has a limit in time takes no
+longer than that, whatever its units seem to take.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 from rich import progress as rich
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from ..errors import legible
@@ -31,6 +34,7 @@ class Part:
     done : units finished, of `total`
     fresh : those of them that were finished in this run, in `seconds`
     weight : what a unit costs, compared to a unit of the other parts
+    until : by the progress's clock, when it ends in any case
     """
 
     progress: Progress
@@ -38,6 +42,7 @@ class Part:
     total: int
     done: int
     weight: float
+    until: float = math.inf
     fresh: int = 0
     seconds: float = 0.0
 
@@ -64,7 +69,7 @@ class Progress:
     ) -> None:
         self.clock, self.latest = clock, clock()
         self.parts: list[Part] = []
-        self.bars = rich.Progress(
+        self.bars = _Bars(
             rich.TextColumn("{task.description}", markup=False),
             rich.BarColumn(),
             rich.MofNCompleteColumn(),
@@ -90,37 +95,61 @@ class Progress:
     def __exit__(self, *error: object) -> None:
         self.bars.stop()
 
-    def part(self, name: str, total: int, *, done: int = 0, weight: float = 1.0) -> Part:
-        """A part of `total` units, `done` of them earlier; name all before the work begins."""
+    def part(
+        self,
+        name: str,
+        total: int,
+        *,
+        done: int = 0,
+        weight: float = 1.0,
+        within: float = math.inf,
+    ) -> Part:
+        """A part of `total` units, `done` of them earlier, which ends within some seconds from now
+        in any case; name all before the work begins."""
         row = self.bars.add_task(legible(name), total=total)
-        self.parts.append(Part(self, row, total, done, weight))
+        self.parts.append(Part(self, row, total, done, weight, self.clock() + within))
         self.show()
         return self.parts[-1]
 
     def seconds_left(self, *parts: Part) -> float | None:
-        """For these parts, or for all of them; None as long as no unit is finished.
+        """For these parts, or for all of them; None as long as no unit is finished and nothing
+        limits them.
 
         What the unit at hand has taken counts: the time goes down with it, and up once it takes
         longer than those before.
         """
         weight = sum(part.fresh * part.weight for part in self.parts)
-        if weight == 0:
-            return None
-        pace = sum(part.seconds for part in self.parts) / weight
+        pace = math.inf if weight == 0 else sum(part.seconds for part in self.parts) / weight
         begun, spent = self._at_hand(), self.clock() - self.latest
-        left = 0.0
+        left, ends = 0.0, -math.inf
         for part in parts or self.parts:
-            per_unit = part.seconds / part.fresh if part.fresh else pace * part.weight
             units = part.total - part.done
-            if part is begun:
+            if units <= 0:
+                continue
+            per_unit = part.seconds / part.fresh if part.fresh else pace * part.weight
+            if part is begun and math.isfinite(per_unit):
                 left += max(per_unit - spent, 0.0) + max(per_unit, spent) * (units - 1)
             else:
                 left += per_unit * units
-        return left
+            ends = max(ends, part.until)
+        left = min(left, max(ends - self.clock(), 0.0))
+        return left if math.isfinite(left) else None
 
     def _at_hand(self) -> Part | None:
         """The part that is worked on: the first that is not finished."""
         return next((part for part in self.parts if part.done < part.total), None)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether anybody sees it."""
+        return not self.bars.disable
+
+    def show_table(self, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """A table above the bars, instead of the one that is there."""
+        table = Table(*map(legible, headings), box=None, pad_edge=False, header_style="")
+        for row in rows:
+            table.add_row(*(Text(legible(cell)) for cell in row))
+        self.bars.table = table
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -152,6 +181,17 @@ class Progress:
     def rows(self) -> dict[rich.TaskID, list[Part]]:
         """What each row of the bars is about."""
         return {self.in_all: self.parts} | {part.row: [part] for part in self.parts}
+
+
+class _Bars(rich.Progress):
+    """Bars below a table, which goes with them."""
+
+    table: Table | None = None
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        if self.table is not None and not self.finished:
+            yield self.table
+        yield from super().get_renderables()
 
 
 class _TimeLeft(rich.ProgressColumn):

@@ -6,11 +6,12 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from .options import AsJson, File, Out, Seconds, Sees, Set
+from .options import AsJson, File, Out, Resume, Seconds, Sees, Set
 from .problems import (
     deciding,
     end_as_missed,
     end_if_interrupted,
+    keeping,
     print_document,
     unlimited,
     write_report,
@@ -32,6 +33,7 @@ def certify(
     out: Out = None,
     at_least: AtLeast = None,
     seconds: Seconds = None,
+    resume: Resume = False,
     sees: Sees = None,
     sets: Set = None,
     as_json: AsJson = False,
@@ -45,7 +47,9 @@ def certify(
     from ..document import answer, report
 
     with deciding(file, sees, sets) as (problem, progress):
-        found = assess(problem, seconds=unlimited(seconds), progress=progress)
+        with keeping(resume) as kept:
+            limit = unlimited(seconds)
+            found = assess(problem, seconds=limit, progress=progress, kept=kept)
         print_document(answer(problem, found), as_json, progress)
         if out is not None:
             write_report(out, report(problem, found))

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from .options import AsJson, File, Out, Seconds, Sees, Set
-from .problems import deciding, end_if_interrupted, print_document, standing, write_report
+from .options import AsJson, File, Out, Resume, Seconds, Sees, Set
+from .problems import (
+    deciding,
+    end_if_interrupted,
+    keeping,
+    print_document,
+    standing,
+    write_report,
+)
 
 
 def frontier(
     file: File,
     out: Out = None,
     seconds: Seconds = 60.0,
+    resume: Resume = False,
     sees: Sees = None,
     sets: Set = None,
     as_json: AsJson = False,
@@ -19,10 +27,17 @@ def frontier(
     The report also says how things stand, as that of `certify` does.
     """
     from ..decisions import frontier as trace
-    from ..document import answer, report
+    from ..document import answer, live_table, report
 
     with deciding(file, sees, sets) as (problem, progress):
-        found = trace(problem, seconds=seconds or 0.0, progress=progress)
+        with keeping(resume) as kept:
+            found = trace(
+                problem,
+                seconds=seconds or 0.0,
+                progress=progress,
+                kept=kept,
+                watch=live_table(progress),
+            )
         print_document(answer(problem, found), as_json, progress)
         if out is not None:
             write_report(out, report(problem, standing(problem, found.cut, progress), found))

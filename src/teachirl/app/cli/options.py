@@ -35,6 +35,12 @@ Seconds: TypeAlias = Annotated[
         help="How long it may take; what is proved by then is printed, and that it was cut short.",
     ),
 ]
+Resume: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--resume", help="Go on from what was proved when it was cut short the last time."
+    ),
+]
 Sees: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -14,7 +14,7 @@ from .screen import loading
 
 if TYPE_CHECKING:
     from ...study.progress import Progress
-    from ..decisions import Assessment, Cut
+    from ..decisions import Assessment, Cut, Kept
     from ..document.elements import Document
     from ..problem import Change, Problem
 
@@ -30,6 +30,23 @@ def deciding(
         from ..warming import helped
     with Progress.on_stderr() as progress, helped():
         yield read_problem(file, changes=changes_of(sees, sets)), progress
+
+
+@contextmanager
+def keeping(resume: bool) -> Iterator[Kept]:
+    """Where what is proved is kept, or gone on from; what is to be known of that is on stderr."""
+    from ..decisions import Cut, Kept
+
+    kept = Kept.of_user(resume=resume)
+    try:
+        yield kept
+    except (KeyboardInterrupt, SystemExit):  # before there was anything to print
+        kept.end(Cut.INTERRUPTED)
+        raise
+    if resume and not kept.resumed:
+        typer.echo("teachirl: nothing was kept of this problem, so that it began anew", err=True)
+    for text in kept.trouble:
+        typer.echo(f"teachirl: {text}", err=True)
 
 
 def changes_of(sees: str | None, sets: list[str] | None) -> list[Change]:

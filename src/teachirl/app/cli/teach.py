@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from .options import AsJson, File, Out, Seconds, Sees, Set
+from .options import AsJson, File, Out, Resume, Seconds, Sees, Set
 from .problems import (
     deciding,
     end_as_missed,
     end_if_interrupted,
+    keeping,
     print_document,
     standing,
     unlimited,
@@ -20,6 +21,7 @@ def teach(
     file: File,
     out: Out = None,
     seconds: Seconds = None,
+    resume: Resume = False,
     sees: Sees = None,
     sets: Set = None,
     as_json: AsJson = False,
@@ -31,10 +33,17 @@ def teach(
     asks for cannot be guaranteed.
     """
     from ..decisions import plan
-    from ..document import answer, missed, report
+    from ..document import answer, live_table, missed, report
 
     with deciding(file, sees, sets) as (problem, progress):
-        found = plan(problem, seconds=unlimited(seconds), progress=progress)
+        with keeping(resume) as kept:
+            found = plan(
+                problem,
+                seconds=unlimited(seconds),
+                progress=progress,
+                kept=kept,
+                watch=live_table(progress),
+            )
         print_document(answer(problem, found), as_json, progress)
         if out is not None:
             write_report(out, report(problem, standing(problem, found.cut, progress), found))

@@ -9,13 +9,16 @@ from .differing import Differing, differing, news
 from .doubt import WeightDoubt
 from .expert import Collected, ExpertAccount, expert_account
 from .frontier import Frontier, Point, frontier
+from .kept import Kept
 from .patience import Cut, Patience
 from .policies import policies
 from .readings import Enough, Reading, Readings
+from .set_search import Known, Watch
 from .set_to_teach import Searched, SetToTeach
 from .simulations import Outcome, Simulated
 from .stakes import GoalResult, Stakes
-from .teaching_plan import Alternative, Ending, Step, TeachingPlan, plan
+from .steps import Alternative, Step
+from .teaching_plan import Ending, TeachingPlan, plan
 from .undiscounted import Undiscounted, undiscounted
 
 __all__ = [
@@ -36,6 +39,8 @@ __all__ = [
     "Frontier",
     "GoalResult",
     "Guarantee",
+    "Kept",
+    "Known",
     "Notice",
     "Oddity",
     "Offer",
@@ -53,6 +58,7 @@ __all__ = [
     "Step",
     "TeachingPlan",
     "Undiscounted",
+    "Watch",
     "WeightDoubt",
     "WhatToShow",
     "acquaint",

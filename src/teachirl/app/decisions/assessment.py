@@ -9,8 +9,10 @@ from functools import cached_property
 
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
+from ...guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ...guarantees.certificate import Certificate, certify
 from ...guarantees.gap_bounds import Bound
+from ...guarantees.worst_case import worst_case
 from ...mdp import clock
 from ...mdp.occupancy import feature_expectations
 from ...mdp.planning import optimal_policy
@@ -22,7 +24,8 @@ from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
 from .doubt import WeightDoubt, weight_doubt
 from .expert import ExpertAccount, expert_account
-from .patience import Patience
+from .kept import Kept, Proof
+from .patience import Cut, Patience
 from .readings import Readings, readings
 from .simulations import LEARNERS, Simulated, simulate
 from .stakes import Stakes, stakes
@@ -104,6 +107,11 @@ class Assessment:
     patience: Patience
     parts: tuple[Part, Part]
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether more may be guaranteed than was proved in the time."""
+        return self.proved.worst is not None and _unfinished(self.proved.worst)
+
     @cached_property
     def relative_risk(self) -> float:
         """The teaching risk among what policies can change."""
@@ -158,7 +166,11 @@ class Assessment:
 
 
 def assess(
-    problem: Problem, *, seconds: float = math.inf, progress: Progress | None = None
+    problem: Problem,
+    *,
+    seconds: float = math.inf,
+    progress: Progress | None = None,
+    kept: Kept | None = None,
 ) -> Assessment:
     """How things stand: what is guaranteed of the learner as it is, and what learners would do.
 
@@ -167,6 +179,7 @@ def assess(
     problem : Problem
     seconds : how long it may take in all; what is proved by then, or by Ctrl-C, is returned
     progress : Progress, to tell of what is being done; by default nobody is told
+    kept : Kept, where what proves the guarantee is kept if it is cut short; by default nowhere
 
     Returns
     -------
@@ -200,13 +213,9 @@ def assess(
     task, view = problem.task, problem.worldview
     mdp, weights, shown = problem.mdp, problem.weights, task.demonstration
     mismatch = problem.matching.within(view, shown)
-    limit = min(max(seconds, LEAST), AGES)
-    with patience.gently():
-        proved = certify(mdp, view, weights, shown, mismatch, max_seconds=limit, theorems=False)
-    assert proved.worst is not None
-    witness = proved.worst.witness if proved.matchable else None
-    known, least = proved.worst, proved.least_reward
-    promise = problem.goals.promise(view, shown, problem.matching, known=known, least=least)
+    found, proved = _proved(problem, mismatch, patience, kept or Kept())
+    witness, least = found.witness if proved.matchable else None, proved.least_reward
+    promise = problem.goals.promise(view, shown, problem.matching, known=found, least=least)
     return Assessment(
         best=task.best.value,
         worst=task.worst.value,
@@ -231,6 +240,28 @@ def assess(
         patience=patience,
         parts=parts,
     )
+
+
+def _proved(
+    problem: Problem, mismatch: float, patience: Patience, kept: Kept
+) -> tuple[WorstCaseBounds, Certificate]:
+    """The guarantee, without the theorems; from where an earlier search was cut short."""
+    mdp, view, weights = problem.mdp, problem.worldview, problem.weights
+    shown, limit = problem.task.demonstration, min(max(patience.seconds, LEAST), AGES)
+    proof = Proof(problem, mismatch)
+    kept.follow(proof)
+    with patience.gently():
+        found = worst_case(
+            mdp, view, weights, shown, mismatch, max_seconds=limit, start=proof.theta
+        )
+        proved = certify(mdp, view, weights, shown, mismatch, worst=found, theorems=False)
+    proof.theta = found.theta
+    kept.end((patience.cut or Cut.OUT_OF_TIME) if _unfinished(found) else None)
+    return found, proved
+
+
+def _unfinished(found: WorstCaseBounds) -> bool:
+    return found.status is WorstCaseStatus.OUT_OF_BUDGET
 
 
 def _guarantees(task: Task, proved: Certificate) -> tuple[Guarantee, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +11,10 @@ from ...study.progress import Progress
 from ...views.teaching_risk import teaching_risk
 from ..problem import Problem
 from .comparison import ASIDE
+from .kept import Kept
 from .limited_sets import LimitedSets
 from .patience import Cut, Patience
-from .set_search import WORTH, SetSearch
+from .set_search import WORTH, SetSearch, Watch
 from .stakes import Stakes, matching_witness, stakes
 
 # How long to search, unless told otherwise: as long as one likes to wait for a table.
@@ -91,6 +93,8 @@ def frontier(
     seconds: float = SECONDS,
     worth: float = WORTH,
     progress: Progress | None = None,
+    kept: Kept | None = None,
+    watch: Watch | None = None,
 ) -> Frontier:
     """Guaranteed performance against cost: what each budget buys, whatever the file's own is.
 
@@ -101,6 +105,8 @@ def frontier(
         `Frontier.cut` says so
     worth : relative performance that a point must add
     progress : Progress, to tell of what is being done; by default nobody is told
+    kept : Kept, where what is proved is kept if the search is cut short; by default nowhere
+    watch : called with what is known to be guaranteed, as soon as something is, and now and then
 
     Returns
     -------
@@ -131,12 +137,12 @@ def frontier(
     >>> curve.exact
     True
     """
-    progress, patience = progress or Progress(), Patience(seconds)
-    search = SetSearch(problem, patience, worth)
-    plan = progress.part("a greedy plan", 1)
-    part = progress.part("sets of features", len(search.order), weight=0.01)
+    progress, patience, kept = progress or Progress(), Patience(seconds), kept or Kept()
+    search = SetSearch(problem, patience, worth, kept, watch)
+    plan = progress.part("a greedy plan", 1, within=seconds)
+    part = progress.part("sets of features", len(search.order), weight=0.01, within=seconds)
     limited = LimitedSets(search) if problem.goals else None
-    search.bounds.tighten(0, -np.inf)
+    search.tighten(0, deadline=math.inf)
     with patience.work():
         # What all of them guarantee bounds every set, and its plans serve every set.
         if not patience.over():
@@ -147,6 +153,7 @@ def frontier(
         if limited is not None:
             limited.run()
         search.curve(part)
+    kept.end(patience.cut)
     return _frontier(search, limited)
 
 

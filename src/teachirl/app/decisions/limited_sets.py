@@ -41,6 +41,7 @@ class LimitedSets:
             if goal.kind is GoalKind.LIMIT:
                 task = self.problem.goals.task_of(goal)
                 bounds = set_bounds(task, self.problem.matching, search.free)
+                search.kept.follow(bounds)
                 wanted = -goal.wanted if goal.most else goal.wanted
                 self._parts.append((bounds, wanted - bounds.earned - SEARCH_TIE * goal.scale))
 
@@ -59,6 +60,7 @@ class LimitedSets:
             if unsure:
                 bounds, bar = unsure[0]
                 bounds.tighten(first, bar, patience.until)
+                search.kept.now_and_then()
                 # Cut short, or as close as it gets: what is not proved does not count.
                 self._refused[first] = bool(bounds.done[first] and bounds.lower[first] < bar)
             else:

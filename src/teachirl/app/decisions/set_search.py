@@ -8,12 +8,15 @@ is proved by then is kept.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
+from ...mdp import clock
 from ...precision import ROUNDED, first_largest
 from ...study.progress import Part
 from ...teachers import GapGreedy
@@ -22,12 +25,34 @@ from ...teaching.goals import GoalKind
 from ...teaching.rounds import Rounds
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE
+from .kept import Kept, Remembering
 from .patience import Patience
 
 Mask: TypeAlias = NDArray[np.bool_]
 
+# Seconds between two times that somebody is told what is known.
+BETWEEN = 0.5
 # Unless more was asked for, what adds less than this to what is guaranteed is not worth its cost.
 WORTH = 1e-3
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a set of features is known to guarantee, while a search goes on.
+
+    Attributes
+    ----------
+    cost : of the whole set
+    guaranteed : relative performance, at least
+    features : its names; those that are required come first
+    """
+
+    cost: float
+    guaranteed: float
+    features: tuple[str, ...]
+
+
+Watch: TypeAlias = Callable[[tuple[Known, ...]], None]
 
 
 class SetSearch:
@@ -41,6 +66,8 @@ class SetSearch:
     problem : Problem
     patience : Patience
     worth : relative performance below which a gain does not count
+    kept : Kept, where what is proved is kept, or gone on from; by default nowhere
+    watch : called with what sets are known to guarantee, now and then; by default nobody is
 
     Attributes
     ----------
@@ -52,14 +79,24 @@ class SetSearch:
     goal : float, the reward that is asked for; None if there is none
     """
 
-    def __init__(self, problem: Problem, patience: Patience, worth: float = WORTH) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        patience: Patience,
+        worth: float = WORTH,
+        kept: Kept | None = None,
+        watch: Watch | None = None,
+    ) -> None:
         self.problem, self.task, self.patience = problem, problem.task, patience
+        self.kept, self.watch, self._told = kept or Kept(), watch, -math.inf
         task = self.task
         taken = (*task.required, *task.forbidden)
         every = [i for i in range(len(task.names)) if i not in taken]
-        self.free = tuple(every if len(every) <= MOST else _first_taken(problem, every, patience))
+        few = len(every) <= MOST
+        self.free = tuple(every if few else self._first_taken(every))
         self.left_out = len(every) - len(self.free)
         self.bounds = set_bounds(task, problem.matching, self.free)
+        self.kept.follow(self.bounds)
         numbers = self.bounds.numbers
         price, size = np.full(len(numbers), task.costs[list(task.required)].sum()), 0 * numbers
         for j, feature in enumerate(self.free):
@@ -72,6 +109,27 @@ class SetSearch:
         self.scale = max(task.best.value - task.zero, 0.0) or 1.0
         self.worth, self.same = worth * self.scale, SAME_GUARANTEE * self.scale
         self.goal = _goal(problem, self.bounds.earned)
+
+    def _first_taken(self, every: list[int]) -> list[int]:
+        """Of very many features, those that a greedy plan takes first; then the first others."""
+        task, problem = self.task, self.problem
+        teacher = Remembering(GapGreedy(tolerance=WORTH), problem)
+        self.kept.follow(teacher)
+        rounds = Rounds(
+            task,
+            teacher,
+            rng=np.random.default_rng(problem.seed),
+            budget=len(task.required) + MOST,
+            matching=problem.matching,
+        )
+        taken: list[int] = []
+        for each in rounds:
+            self.kept.now_and_then()
+            taken = [i for i in each.taught if i in every]
+            enough = each.guarantees(1.0 - WORTH) or len(taken) >= MOST
+            if enough or self.patience.over():
+                break
+        return sorted([*taken, *(i for i in every if i not in taken)][:MOST])
 
     @property
     def tried(self) -> int:
@@ -102,9 +160,33 @@ class SetSearch:
         members = (*self.task.required, *self.bounds.members(chosen))
         return tuple(self.task.names[i] for i in members)
 
-    def tighten(self, chosen: int, bar: float = -math.inf) -> None:
-        """See `SetBounds.tighten`."""
-        self.bounds.tighten(int(chosen), bar, self.patience.until)
+    def tighten(
+        self,
+        chosen: int,
+        bar: float = -math.inf,
+        room: float = 0.0,
+        deadline: float | None = None,
+    ) -> None:
+        """See `SetBounds.tighten`; what was kept of a set is not searched for again."""
+        if not self.bounds.done[chosen]:
+            until = self.patience.until if deadline is None else deadline
+            self.bounds.tighten(int(chosen), bar, until, room)
+            self.kept.now_and_then()
+        if self.watch is not None and clock.seconds() > self._told + BETWEEN:
+            self._told = clock.seconds()
+            self.watch(self.known())
+
+    def known(self) -> tuple[Known, ...]:
+        """What sets that were tried are known to guarantee, those worth their cost."""
+        lower, earned = self.bounds.lower, self.bounds.earned
+        return tuple(
+            Known(
+                float(self.cost[each]),
+                float(self.task.relative_at_least(float(lower[each]) + earned)),
+                self.names(each),
+            )
+            for each in self.envelope()
+        )
 
     def note(self, chosen: int, reward: float) -> None:
         """What a set guarantees, proved to more digits than its search has, if it had one."""
@@ -143,7 +225,7 @@ class SetSearch:
             if most[first] <= proved + self.worth / price[first]:
                 break
             bar = bounds.lower[now] + proved * price[first]
-            bounds.tighten(int(wider[first]), bar, self.patience.until, self.worth)
+            self.tighten(int(wider[first]), bar, self.worth)
         if len(wider) == 0:
             return None
         best = int(wider[first_largest(gains(bounds.lower), 0.0)])
@@ -213,7 +295,7 @@ class SetSearch:
             left = [j for j in range(len(self.free)) if (chosen & ~now) >> j & 1]
             wider = np.array([now | 1 << j for j in left])
             for each in wider[: 0 if self.patience.over() else len(wider)]:
-                bounds.tighten(int(each), -math.inf, self.patience.until, self.worth)
+                self.tighten(int(each), room=self.worth)
             gains = (bounds.lower[wider] - bounds.lower[now]) / (self.cost[wider] - self.cost[now])
             first = first_largest(gains, self.same)
             order.append(self.free[left[first]])
@@ -284,24 +366,6 @@ class SetSearch:
         return found
 
 
-def _first_taken(problem: Problem, every: list[int], patience: Patience) -> list[int]:
-    """Of very many features, those that a greedy plan takes first; then the first others."""
-    task = problem.task
-    rounds = Rounds(
-        task,
-        GapGreedy(tolerance=WORTH),
-        rng=np.random.default_rng(problem.seed),
-        budget=len(task.required) + MOST,
-        matching=problem.matching,
-    )
-    taken: list[int] = []
-    for each in rounds:
-        taken = [i for i in each.taught if i in every]
-        if each.guarantees(1.0 - WORTH) or len(taken) >= MOST or patience.over():
-            break
-    return sorted([*taken, *(i for i in every if i not in taken)][:MOST])
-
-
 def _goal(problem: Problem, earned: float) -> float | None:
     """The reward that the goals about reward ask for, counted from what is shown."""
     task, asked = problem.task, list[float]()
@@ -324,4 +388,4 @@ def _twelve_digits(values: Floats) -> Floats:
     return np.array([float(f"{value:.12g}") for value in values.tolist()])
 
 
-__all__ = ["WORTH", "Mask", "SetSearch"]
+__all__ = ["WORTH", "Known", "Mask", "SetSearch", "Watch"]

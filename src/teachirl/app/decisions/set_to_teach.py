@@ -14,9 +14,10 @@ from ...teachers import GapGreedy
 from ...teachers.set_bounds import MOST
 from ...teaching.teacher import Choice, Situation
 from ..problem import Problem
+from .kept import Kept
 from .limited_sets import LimitedSets
 from .patience import Patience
-from .set_search import Mask, SetSearch
+from .set_search import Mask, SetSearch, Watch
 
 # Of the time for the search, what is added to find what a plan does not need.
 THIN = 0.25
@@ -83,7 +84,9 @@ class Following:
         return Choice(int(left[0]) if left else None, frozen(scores))
 
 
-def set_to_teach(problem: Problem, patience: Patience) -> SetToTeach:
+def set_to_teach(
+    problem: Problem, patience: Patience, kept: Kept | None = None, watch: Watch | None = None
+) -> SetToTeach:
     """The features to teach: all sets are searched, as long as there is time.
 
     Other teachers than `GapGreedy` have aims of their own: there it is left to the teacher, and so
@@ -93,6 +96,7 @@ def set_to_teach(problem: Problem, patience: Patience) -> SetToTeach:
     ----------
     problem : Problem
     patience : Patience
+    kept, watch : Kept and Watch, as for `SetSearch`
 
     Returns
     -------
@@ -102,7 +106,7 @@ def set_to_teach(problem: Problem, patience: Patience) -> SetToTeach:
     free = len(task.names) - len(task.required) - len(task.forbidden)
     if not isinstance(problem.teacher, GapGreedy) or not 0 < free <= MOST:
         return SetToTeach(Searched.TEACHER)
-    search = SetSearch(problem, patience)
+    search = SetSearch(problem, patience, kept=kept, watch=watch)
     allowed = np.ones(len(search.order), dtype=bool)
     if problem.budget is not None:
         allowed &= search.size <= problem.budget

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,65 +19,19 @@ from ...teaching.lesson import Lesson
 from ...teaching.lesson_record import LessonStatus
 from ...teaching.rounds import Moment, Rounds
 from ...teaching.task import Task
+from ...teaching.teacher import Teacher
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
 from .demonstration import WhatToShow, what_to_show
+from .kept import Kept, Remembering
 from .patience import Cut, Patience
-from .set_search import WORTH
+from .set_search import WORTH, Known, Watch
 from .set_to_teach import Following, Searched, SetToTeach, set_to_teach
 from .stakes import Stakes, matching_witness, stakes
+from .steps import Step, second_best, step_of
 
 # How long to search for the set to teach, in seconds: nobody waits much longer for a plan.
 SEARCH = 20.0
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """The second-best choice of a step.
-
-    Attributes
-    ----------
-    name, price : of the feature
-    guaranteed : relative performance that would be guaranteed had it been taught instead
-    """
-
-    name: str
-    price: float
-    guaranteed: float
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step of the plan; step 0 is the learner as it is.
-
-    Attributes
-    ----------
-    feature : index into the task's teachable features; None in step 0
-    name, price : of the feature; empty and 0 in step 0
-    cost : of all features so far
-    risk : the teaching risk after the step
-    guaranteed : relative performance that is guaranteed after the step
-    reward : the reward that is guaranteed then
-    amounts : what is guaranteed then of each goal
-    performance : relative performance of the simulated learner after the step
-    mismatch : how far the simulated learner is from the demonstration, in its features
-    new_demonstration : whether another policy is demonstrated from this step on
-    alternative : what the teacher would have chosen were that feature not there; None if nothing
-        else would help, or the feature is required
-    """
-
-    feature: int | None
-    name: str
-    price: float
-    cost: float
-    risk: float
-    guaranteed: float
-    reward: float
-    amounts: tuple[float, ...]
-    performance: float
-    mismatch: float
-    new_demonstration: bool
-    alternative: Alternative | None
 
 
 class Ending(enum.Enum):
@@ -152,7 +107,12 @@ class TeachingPlan:
 
 
 def plan(
-    problem: Problem, *, seconds: float = math.inf, progress: Progress | None = None
+    problem: Problem,
+    *,
+    seconds: float = math.inf,
+    progress: Progress | None = None,
+    kept: Kept | None = None,
+    watch: Watch | None = None,
 ) -> TeachingPlan:
     """What to teach, in which order, where to stop and what to demonstrate.
 
@@ -162,6 +122,8 @@ def plan(
     seconds : how long to plan; the steps that are planned by then are returned, as they are on
         Ctrl-C, and `TeachingPlan.cut` says so
     progress : Progress, to tell of what is being done; by default nobody is told
+    kept : Kept, where what is proved is kept if planning is cut short; by default nowhere
+    watch : called with what is known to be guaranteed, as soon as something is, and now and then
 
     Returns
     -------
@@ -192,27 +154,19 @@ def plan(
     >>> found.steps[1].alternative.name
     'cell 2'
     """
-    progress, patience = progress or Progress(), Patience(seconds)
-    teachables = problem.teachables
-    most = len(teachables.names) - len(teachables.forbidden)
-    most = most if problem.budget is None else min(most, problem.budget)
-    sought = progress.part("sets of features", 1)
-    planned = progress.part("plan", most)
-    compared = progress.part("second best", most, weight=0.5)
-    others = progress.part("demonstration", 1)
+    patience, kept = Patience(seconds), kept or Kept()
+    parts = _Parts.of(problem, patience, progress or Progress(), kept, watch)
     with (problem.place / "plan").locating():
-        # At most half of the time: the steps take the rest.
-        chosen = set_to_teach(problem, patience.share(0.5, SEARCH))
-        sought.advance()
-        rounds = _rounds(problem, chosen)
-        lesson, moments, steps = _followed(problem, rounds, patience, (planned, compared))
+        chosen = set_to_teach(problem, parts.for_sets, kept, watch)
+        parts.sought.advance()
+        kept.follow(parts.teacher)
+        rounds = _rounds(problem, chosen, parts.teacher)
+        lesson, moments, steps = _followed(problem, rounds, patience, parts)
+    kept.end(patience.cut or parts.for_sets.cut)
     stop, ending = _where_to_stop(problem, moments)
-    changes = [i for i, step in enumerate(steps[: stop + 1]) if step.new_demonstration]
-    last, since = moments[stop], changes[-1] if changes else None
-    demonstration, first = last.demonstration, moments[0].promise
-    assert first is not None and last.promise is not None and last.worst_case is not None
-    show = what_to_show(problem, demonstration, first, last.promise, since)
-    others.advance()
+    last, demonstration = moments[stop], moments[stop].demonstration
+    assert last.promise is not None and last.worst_case is not None
+    show = _shown(problem, moments[: stop + 1])
     return TeachingPlan(
         teacher=type(problem.teacher).__name__,
         learner=type(problem.learner).__name__,
@@ -233,12 +187,12 @@ def plan(
     )
 
 
-def _rounds(problem: Problem, chosen: SetToTeach) -> Rounds:
+def _rounds(problem: Problem, chosen: SetToTeach, teacher: Teacher) -> Rounds:
     """The lesson that teaches what was chosen, or is left to the teacher."""
     task, found = problem.task, chosen.searched is not Searched.TEACHER
     return Rounds(
         task,
-        Following(chosen.order) if found else problem.teacher,
+        Following(chosen.order) if found else teacher,
         problem.learner,
         rng=np.random.default_rng(problem.seed),
         budget=len(task.names) if problem.budget is None else problem.budget,
@@ -261,6 +215,15 @@ def ample(task: Task) -> float:
     return math.inf if same_price(task) else 2.0 * float(task.costs.sum())
 
 
+def _shown(problem: Problem, moments: list[Moment]) -> WhatToShow:
+    """About what is demonstrated in the end, and since when."""
+    first, last = moments[0].promise, moments[-1].promise
+    assert first is not None and last is not None
+    changes = [i for i, each in enumerate(moments) if each.round.shown]
+    since = changes[-1] if changes else None
+    return what_to_show(problem, moments[-1].demonstration, first, last, since)
+
+
 def _from_optimal(problem: Problem, policy: Policy | None) -> tuple[Difference, ...]:
     if policy is None:
         return ()
@@ -269,14 +232,59 @@ def _from_optimal(problem: Problem, policy: Policy | None) -> tuple[Difference, 
     return differences(mdp, problem.weights, *expectations)
 
 
+class _Parts(NamedTuple):
+    """Who is asked and told while a plan is made, and the time that its parts have."""
+
+    teacher: Remembering
+    for_sets: Patience
+    sought: Part
+    planned: Part
+    compared: Part
+    kept: Kept
+    watch: Watch | None
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        patience: Patience,
+        progress: Progress,
+        kept: Kept,
+        watch: Watch | None,
+    ) -> _Parts:
+        most = len(problem.teachables.names) - len(problem.teachables.forbidden)
+        most = most if problem.budget is None else min(most, problem.budget)
+        # At most half of the time for the sets: the steps take the rest.
+        for_sets, seconds = patience.share(0.5, SEARCH), patience.seconds
+        return cls(
+            Remembering(problem.teacher, problem),
+            for_sets,
+            progress.part("sets of features", 1, within=for_sets.seconds),
+            progress.part("plan", most, within=seconds),
+            progress.part("second best", most, weight=0.5, within=seconds),
+            kept,
+            watch,
+        )
+
+    def tell(self, moments: list[Moment]) -> None:
+        """What is guaranteed after each step so far."""
+        self.kept.now_and_then()
+        if self.watch is not None:
+            names = tuple(each.round.name for each in moments[1:])
+            rounds = (each.round for each in moments)
+            self.watch(
+                tuple(Known(r.cost, float(r.guaranteed), names[:i]) for i, r in enumerate(rounds))
+            )
+
+
 def _followed(
-    problem: Problem, rounds: Rounds, patience: Patience, parts: tuple[Part, Part]
+    problem: Problem, rounds: Rounds, patience: Patience, parts: _Parts
 ) -> tuple[Lesson, list[Moment], list[Step]]:
     """The rounds until what was asked for is guaranteed, and the steps that they are."""
-    planned, compared = parts
     must = set(problem.task.required)
     moments = [next(rounds)]
-    steps = [_step(problem, moments[0], None)]
+    steps = [step_of(problem, moments[0], None)]
+    parts.tell(moments)
     while not _enough(problem, moments[-1]):
         if must <= set(moments[-1].taught):
             if patience.over():
@@ -288,10 +296,12 @@ def _followed(
             if each is None:
                 return rounds.lesson(), moments, steps
             moments.append(each)
-            planned.advance()
+            parts.planned.advance()
+            parts.tell(moments)
         if len(moments) > len(steps):
-            steps.append(_step(problem, moments[-1], _alternative(problem, moments[-1], patience)))
-            compared.advance()
+            other = second_best(problem, parts.teacher, moments[-1], patience)
+            steps.append(step_of(problem, moments[-1], other))
+            parts.compared.advance()
     status = LessonStatus.GUARANTEED if patience.cut is None else LessonStatus.CUT_SHORT
     return rounds.lesson(status), moments, steps
 
@@ -301,53 +311,6 @@ def _enough(problem: Problem, now: Moment) -> bool:
     if not problem.goals or not set(problem.task.required) <= set(now.taught):
         return False
     return now.promise is not None and not problem.goals.unmet(now.promise)
-
-
-def _step(problem: Problem, moment: Moment, alternative: Alternative | None) -> Step:
-    each, promise = moment.round, moment.promise
-    assert promise is not None
-    return Step(
-        feature=each.taught,
-        name=each.name,
-        price=0.0 if each.taught is None else float(problem.teachables.costs[each.taught]),
-        cost=each.cost,
-        risk=each.risk,
-        guaranteed=float(each.guaranteed),
-        reward=promise.reward,
-        amounts=promise.amounts,
-        performance=each.performance,
-        mismatch=each.mismatch,
-        new_demonstration=each.shown,
-        alternative=alternative,
-    )
-
-
-def _alternative(problem: Problem, moment: Moment, patience: Patience) -> Alternative | None:
-    """What the teacher would choose were the first not there; None if there is no time to ask."""
-    found = None
-    if not patience.over():
-        with patience.work():
-            found = _second_best(problem, moment)
-    return found
-
-
-def _second_best(problem: Problem, moment: Moment) -> Alternative | None:
-    """Of required features the order hardly matters: for those there is none."""
-    situation, choice = moment.situation, moment.choice
-    if situation is None or choice is None or situation.must_teach:
-        return None
-    left = situation.candidates[situation.candidates != choice.feature]
-    if len(left) == 0:
-        return None
-    # With dice of its own, so that to ask for it changes nothing.
-    rng = np.random.default_rng(0)
-    other = problem.teacher.choose(replace(situation, candidates=left), rng)
-    if other.feature is None:
-        return None
-    feature, features = other.feature, problem.teachables
-    view = situation.view.extend(features.features[feature])
-    guaranteed = problem.guaranteed(view, other.demonstration or situation.demonstration)
-    return Alternative(features.names[feature], float(features.costs[feature]), guaranteed)
 
 
 def _where_to_stop(problem: Problem, moments: list[Moment]) -> tuple[int, Ending]:
@@ -397,4 +360,4 @@ def _below(problem: Problem, moments: list[Moment]) -> tuple[int, Shortfall] | N
     return step, shortfall(problem, now.view, now.demonstration, name, performance, mismatch)
 
 
-__all__ = ["Alternative", "Ending", "Step", "TeachingPlan", "ample", "plan", "same_price"]
+__all__ = ["Ending", "TeachingPlan", "ample", "plan", "same_price"]

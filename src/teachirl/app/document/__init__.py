@@ -1,6 +1,7 @@
 """Decisions in words: the one place that turns numbers into sentences, tables and figures."""
 
 from .documents import answer, report
+from .live import live_table
 from .stakes import missed
 
-__all__ = ["answer", "missed", "report"]
+__all__ = ["answer", "live_table", "missed", "report"]

@@ -76,7 +76,7 @@ def assessment_headline(problem: Problem, found: Assessment) -> Headline:
         Sentence(_of_everyone(found)),
         stakes_sentence(problem, found.stakes, "As things stand"),
         Sentence(_goals_now(found)),
-        cut_short(found.patience.cut, found.patience.seconds),
+        cut_short(found.patience.cut, found.patience.seconds, kept=found.unfinished),
         Sentence(found.blind_spot.sentence, "blind_spot"),
     )
 

@@ -29,7 +29,7 @@ from .stakes import (
 def frontier_headline(problem: Problem, found: Frontier) -> Headline:
     """The numbers and the sentences that matter most."""
     most, enough, goals = found.points[-1], found.enough, found.stakes.goals
-    short = cut_short(found.cut, found.seconds)
+    short = cut_short(found.cut, found.seconds, kept=True)
     loss = stakes_sentence(problem, found.stakes, "With it")
     facts = reward_facts(problem, found.stakes, "by it")
     if not goals:

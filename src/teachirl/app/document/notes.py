@@ -104,13 +104,13 @@ def _of_the_worst_case(assessment: Assessment) -> Iterator[str]:
         yield f"The exact worst case: {proved.worst.status}."
 
 
-def cut_short(cut: Cut | None, seconds: float) -> Sentence:
-    """What ended the work early, and what to do about it."""
-    said = ""
+def cut_short(cut: Cut | None, seconds: float, *, kept: bool = False) -> Sentence:
+    """What ended the work early, and what to do about it; `kept` if it can be gone on from."""
+    said, on = "", ", and --resume goes on from here" if kept else ""
     if cut is Cut.OUT_OF_TIME:
-        said = f"Cut short after {seconds:g} seconds: --seconds gives it more time."
+        said = f"Cut short after {seconds:g} seconds: --seconds gives it more time{on}."
     elif cut is not None:
-        said = "Cut short by Ctrl-C: what was proved by then is shown."
+        said = f"Cut short by Ctrl-C: what was proved by then is shown{on}."
     return Sentence(said, "cut_short")
 
 

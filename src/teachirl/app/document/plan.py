@@ -51,7 +51,7 @@ def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
         Sentence(f"Teach, in this order: {names}." if names else "Teach nothing."),
         Sentence(why_to_stop(problem, plan), "reason"),
         Sentence(_searched(problem, plan), "searched"),
-        cut_short(plan.cut, plan.seconds),
+        cut_short(plan.cut, plan.seconds, kept=True),
         stakes_sentence(problem, plan.stakes, "After that"),
         Sentence(what_to_demonstrate(problem, plan), "demonstrate"),
     )
@@ -105,7 +105,8 @@ def _searched(problem: Problem, plan: TeachingPlan) -> str:
     if chosen.searched is Searched.SOME:
         return (
             f"{chosen.sets} of {2**chosen.free} sets of features were tried; what the plan does "
-            "not need was left out. Another set may be better: teachirl frontier searches longer."
+            "not need was left out. Another set may be better: --resume goes on from here, as does "
+            "teachirl frontier --resume."
         )
     if not plan.taught:
         return ""

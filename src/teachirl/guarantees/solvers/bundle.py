@@ -63,6 +63,7 @@ def worst_case_by_bundle(
     max_solves: int = 2000,
     max_seconds: float = math.inf,
     blocks: int | None = None,
+    start: Floats | None = None,
 ) -> WorstCaseBounds:
     """The least reward ⟨weights, μ⟩ of all policies that match the demonstration in the learner's
     view.
@@ -79,6 +80,7 @@ def worst_case_by_bundle(
         the lower bound, aside; the bounds are valid whenever it stops
     max_seconds : stop in time for what is left to do, to prove the bounds
     blocks : G; chosen by default
+    start : array [ℓ], a θ_A that proves something already, to go on from
 
     Examples
     --------
@@ -102,18 +104,28 @@ def worst_case_by_bundle(
     count = block_count(mdp, len(sight.basis)) if blocks is None else blocks
     deadline = clock.seconds() + max_seconds
     case = Case(mdp, sight, -w if maximise else w, target, policy)
-    found = searched(case, OwnPlans(case, count), tolerance, max_solves, deadline)
+    near = None
+    if start is not None:
+        near = sight.basis @ (view.matrix.T @ (-start if maximise else start))
+    found = searched(case, OwnPlans(case, count), tolerance, max_solves, deadline, near)
     return mirrored(found) if maximise else found
 
 
 def searched(
-    case: Case, plans: FinalPlans, tolerance: float, max_solves: int, deadline: float
+    case: Case,
+    plans: FinalPlans,
+    tolerance: float,
+    max_solves: int,
+    deadline: float,
+    near: Floats | None = None,
 ) -> WorstCaseBounds:
-    """The worst case of what plans of the case can do."""
+    """The worst case of what plans of the case can do; `near` [r] is a θ to go on from."""
     search = Search(case, plans, tolerance)
     early = WorstCaseStatus.INACCURATE
     search.prepare()
     search.begin(case.sight.basis @ case.w)  # that of the width certificate
+    if near is not None:
+        search.go_on_from(near)
     if search.climb(max_solves, deadline):
         early = WorstCaseStatus.OUT_OF_BUDGET
     found = search.result(plans.witness())
@@ -172,6 +184,12 @@ class Search:
         self.at_centre, first = self.look(self.centre)
         distance = float(np.linalg.norm(first[:, :-1].sum(axis=0)))
         self.t = 4.0 * self.unit / max(distance, 1e-3 * self.case.sight.reach)
+
+    def go_on_from(self, theta: Floats) -> None:
+        """Look at another θ [r], and search around that if it proves more."""
+        value, _ = self.look(theta)
+        if value > self.at_centre:
+            self.centre, self.at_centre = theta, value
 
     @property
     def matchable(self) -> bool:
