@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import breadth_first_order
 from ..arrays import Floats, Ints, Names, frozen
 from ..errors import require
 from .evaluation import Usual, usual_of
-from .kernels import Components, Layout, Table, components_of, layout_of
+from .kernels import Components, Layout, Table, components_of, layout_of, rounding_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +80,11 @@ class Dynamics:
     def components(self) -> Components | None:
         """The same transitions in the order of their strong components, if that helps planning."""
         return components_of(self, self.layout)
+
+    @cached_property
+    def rounding(self) -> float:
+        """What a backup may be off by, relative to the largest reward plus the largest value."""
+        return rounding_of(self.layout)
 
     @cached_property
     def usual(self) -> Usual:

@@ -64,6 +64,41 @@ class Plan:
     status: PlanStatus
     rounds: int
 
+    @staticmethod
+    def of(
+        policy: Policy,
+        lower: float,
+        upper: float,
+        values: Floats,
+        status: PlanStatus,
+        rounds: int,
+    ) -> Plan:
+        """The plan with these bounds; its value is the middle of them.
+
+        Parameters
+        ----------
+        policy : Policy
+        lower, upper : floats
+        values : array [S]
+        status : PlanStatus
+        rounds : int
+
+        Returns
+        -------
+        Plan
+        """
+        plan = object.__new__(Plan)  # nothing to check, and planners are in a hurry
+        plan.__dict__.update(
+            policy=policy,
+            value=0.5 * (lower + upper),
+            lower=lower,
+            upper=upper,
+            values=values,
+            status=status,
+            rounds=rounds,
+        )
+        return plan
+
     def __repr__(self) -> str:
         bounds = f"{at_least(self.lower)} to {at_most(self.upper)}"
         return f"Plan(value {number(self.value)}, bounds {bounds}, {self.status!r})"

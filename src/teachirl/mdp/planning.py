@@ -16,9 +16,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Floats, Ints, as_floats, check_finite, frozen
+from ..arrays import Floats, as_floats, check_finite, frozen
 from ..errors import require
-from ..precision import EPS, down, up
 from . import kernels
 from .estimated import EstimatedMDP
 from .kernels import LANES, PairReward, Reward, StateReward, Table
@@ -27,7 +26,9 @@ from .plan import Plan, Plans, PlanStatus
 from .policy import Policy
 from .robust_planning import OUTLOOKS, Outlook, plan_in_doubt
 
-TINY = 5e-324  # the smallest float above 0
+# What `kernels.aims` numbers.
+STATUSES = (PlanStatus.OPTIMAL, PlanStatus.ROUNDING, PlanStatus.OUT_OF_ROUNDS)
+NO_GUESS = np.empty(0)
 
 
 def optimal_policy(
@@ -222,68 +223,56 @@ def _plan(
     tolerance: float,
     max_rounds: int | None,
 ) -> Plan:
+    """The plan for checked arguments: by components where that pays, and by sweeps where it does
+    not, or leaves the bounds too far apart."""
     dynamics = mdp.dynamics
-    gamma = dynamics.discount
-    rest = 1.0 - gamma
-    fixed = frozen(weights.view())  # of one type, whether the caller's can be written to or not
-    least, most, norms = kernels.sizes(rewards, fixed, mdp.largest_entries, mdp.largest_feature)
-    largest = max(abs(least), abs(most)) / rest
-    if not math.isfinite(1e6 * (norms + largest) / rest**2):
-        require(False, f"weights give rewards of the order of {norms:.3g}: too large to plan with")
+    allowed = -1 if max_rounds is None else int(max_rounds)
+    # Of one type, whether the caller's can be written to or not.
+    sizes = (weights.copy(), mdp.largest_entries, mdp.largest_feature)
+    if dynamics.components is None:
+        return _by_sweeps(mdp, sizes, rewards, v, tolerance, allowed, 0)
+    values, pairs, lower, upper, rounds, ended = kernels.plan_by_components(
+        *dynamics.components,
+        dynamics.offsets,
+        rewards,
+        NO_GUESS if v is None else v,
+        *sizes,
+        dynamics.rounding,
+        dynamics.discount,
+        tolerance,
+        allowed,
+    )
+    if ended == kernels.TOO_LARGE:
+        _refuse(mdp, weights)
+    if ended == kernels.UNFINISHED:
+        return _by_sweeps(mdp, sizes, rewards, values, tolerance, allowed, rounds)
+    policy = Policy.of_pairs(dynamics, pairs)
+    return Plan.of(policy, lower, upper, frozen(values), STATUSES[ended], rounds)
+
+
+def _by_sweeps(
+    mdp: MDP,
+    sizes: tuple[Floats, Floats, float],
+    rewards: Floats,
+    v: Floats | None,
+    tolerance: float,
+    allowed: int,
+    used: int,
+) -> Plan:
+    """`_plan` by sweeps of the whole world, after rounds that are used up already."""
+    dynamics, gamma = mdp.dynamics, mdp.discount
+    least, most, asked, target, tie, limit, slack, per_value, largest = kernels.aims(
+        rewards, *sizes, mdp.n_states, dynamics.rounding, gamma, tolerance, allowed
+    )
+    if asked == math.inf:
+        _refuse(mdp, sizes[0])
+    lowest, highest = least / (1.0 - gamma), most / (1.0 - gamma)  # all values are there
     if v is None:
-        v = np.array([0.5 * (least + most) / rest])
+        v = np.full(mdp.n_states, 0.5 * (lowest + highest))
     else:
-        v = np.minimum(np.maximum(v, least / rest), most / rest)  # all are there
-    slack, per_value = _slack(mdp, norms)
-    asked, noise = tolerance * (most - least) / rest, slack + per_value * largest
-    # Half of what is asked goes to the values, half to actions that are tied within it.
-    target = max(0.5 * (asked - 2.0 * noise), 2.0 * noise)
-    tie = 0.5 * rest * target
-    limit = _certain_rounds(gamma, target, 2.0 * largest) if max_rounds is None else int(max_rounds)
-    values, pairs, hoped, high, reached, low, reach, rounds, ended = _solved(
-        mdp, rewards, v, target, tie, limit
-    )
-    noise = slack + per_value * max(largest, reach)
-    # The start and the rows sum to 1 up to rounding only, and l and h are weighted by their sums.
-    beyond = gamma / rest
-    sums = (64.0 * EPS + per_value) * beyond
-    upper = up(hoped + beyond * high + sums * abs(high) + noise)
-    lower = down(reached + beyond * low - sums * abs(low) - noise)
-    if upper - lower <= asked or least == most:
-        status = PlanStatus.OPTIMAL
-    else:
-        status = PlanStatus.ROUNDING if ended else PlanStatus.OUT_OF_ROUNDS
-    return Plan(
-        policy=Policy.of_pairs(dynamics, pairs),
-        value=0.5 * (lower + upper),
-        lower=lower,
-        upper=upper,
-        values=frozen(values),
-        status=status,
-        rounds=rounds,
-    )
-
-
-def _solved(
-    mdp: MDP, rewards: Floats, v: Floats, target: float, tie: float, limit: int
-) -> tuple[Floats, Ints, float, float, float, float, float, int, bool]:
-    """What `plan_by_components` gives back, from values v [S], or [1] for all states.
-
-    Where components do not pay, or leave the bounds too far apart, what `plan` makes of it.
-    """
-    dynamics, gamma, used = mdp.dynamics, mdp.discount, 0
-    if dynamics.components is not None:
-        found = kernels.plan_by_components(
-            *dynamics.components, dynamics.offsets, rewards, v, gamma, target, tie, limit
-        )
-        used = found[-2]
-        if found[-1] or used == limit:
-            return found  # type: ignore[no-any-return]  # kernels are untyped
-        v = found[0]
-    if len(v) != mdp.n_states:
-        v = np.full(mdp.n_states, v[0])
+        v = np.minimum(np.maximum(v, lowest), highest)
     choice = np.empty(mdp.n_states, dtype=_choice_type(mdp))
-    values, hoped, high, reached, low, reach, rounds, ended = kernels.plan(
+    values, *found, rounds, ended = kernels.plan(
         dynamics.layout,
         _reward_for(mdp, rewards),
         mdp.start,
@@ -294,20 +283,18 @@ def _solved(
         tie,
         limit - used,
     )
-    pairs = dynamics.offsets[:-1] + choice
-    return values, pairs, hoped, high, reached, low, reach, used + rounds, ended
+    lower, upper = kernels.bracket(*found, slack, per_value, largest, gamma)
+    if upper - lower <= asked or least == most:
+        status = PlanStatus.OPTIMAL
+    else:
+        status = PlanStatus.ROUNDING if ended else PlanStatus.OUT_OF_ROUNDS
+    policy = Policy.of_choice(dynamics, choice)
+    return Plan.of(policy, lower, upper, frozen(values), status, used + rounds)
 
 
-def _slack(mdp: MDP, norms: float) -> tuple[float, float]:
-    """What rounding may do to a start value: one reward and one backup, times 1/(1 − γ).
-
-    norms bounds Σ |w_i φ_i|. What is given back is for rewards, and a unit of the largest value;
-    the last term is what may underflow.
-    """
-    dynamics, k = mdp.dynamics, mdp.n_features
-    relative, rest = kernels.rounding_of(dynamics.layout), 1.0 - dynamics.discount
-    tiny = TINY * (k + dynamics.n_states + 2.0 * relative / EPS) if norms else 0.0
-    return ((k + 1) * EPS * norms + tiny) / rest, 2.0 * relative / rest
+def _refuse(mdp: MDP, weights: Floats) -> None:
+    norms = kernels.length(weights) * mdp.largest_feature
+    require(False, f"weights give rewards of the order of {norms:.3g}: too large to plan with")
 
 
 def _reward_for(mdp: MDP, rewards: Floats) -> Reward:
@@ -322,16 +309,6 @@ def _reward_for(mdp: MDP, rewards: Floats) -> Reward:
 
 def _choice_type(mdp: MDP) -> type[np.uint8] | type[np.uint32]:
     return np.uint8 if mdp.n_actions <= 256 else np.uint32
-
-
-def _certain_rounds(gamma: float, target: float, error: float) -> int:
-    """Rounds after which the contraction alone has brought an error down to the target."""
-    if not target > 0.0:
-        return 1
-    wanted = target * (1.0 - gamma) / (4.0 * gamma)
-    # Of the smallest γ, `wanted` overflows; of the smallest targets, it underflows.
-    sweeps = 0.0 if wanted >= error else math.log(max(wanted / error, TINY)) / math.log(gamma)
-    return math.ceil(sweeps) + 3  # every round backs up each state at least once
 
 
 __all__ = ["optimal_policies", "optimal_policy", "worst_policy"]

@@ -5,6 +5,7 @@ access. The first call of a kernel compiles it; the result is kept on disk.
 """
 
 from .. import clock  # noqa: F401, it takes notice of what is compiled
+from .aims import TOO_LARGE, UNFINISHED, aims, bracket, length
 from .by_components import plan_by_components
 from .components import Components, components_of
 from .layouts import (
@@ -19,10 +20,12 @@ from .layouts import (
     rounding_of,
 )
 from .linear import Flow, push, solve_flow, sweep_flow
-from .sweeps import LANES, length, plan, sizes, sweep_lanes
+from .sweeps import LANES, plan, sweep_lanes
 
 __all__ = [
     "LANES",
+    "TOO_LARGE",
+    "UNFINISHED",
     "Components",
     "Flow",
     "Layout",
@@ -31,6 +34,8 @@ __all__ = [
     "Sparse",
     "StateReward",
     "Table",
+    "aims",
+    "bracket",
     "components_of",
     "layout_of",
     "length",
@@ -39,7 +44,6 @@ __all__ = [
     "plan_by_components",
     "push",
     "rounding_of",
-    "sizes",
     "solve_flow",
     "sweep_flow",
     "sweep_lanes",

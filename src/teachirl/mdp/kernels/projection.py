@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from ...arrays import Floats
 from ...precision import EPS
+from .aims import extremes, length
 from .layouts import Layout, StateReward, compiled
 from .linear import copy, push
 from .master import dot
-from .sweeps import extremes, length, plan
+from .sweeps import plan
 
 # Not a plain number, which is a type of its own to Numba: it would compile `plan` all over again.
 MOST_ROUNDS = np.int64(1000)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .aims import extremes
 from .layouts import compiled
 from .linear import Flow, apply, bicgstab, copy, sweep_flow
-from .sweeps import extremes
 
 # Policy iteration may take some rounds to get anywhere; after so many, sweeps must do.
 PATIENCE, SWEEPS = 25, 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import overload
 
+from .aims import extremes
 from .layouts import (
     Table,
     bellman,
@@ -289,50 +290,6 @@ def mean(start, v):
         lost += (total - fresh) + term if abs(total) >= abs(term) else (term - fresh) + total
         total = fresh
     return total + lost
-
-
-@compiled
-def extremes(values):
-    """The least and the largest, in one pass."""
-    low, high = np.inf, -np.inf
-    for value in values.flat:
-        low = value if value < low else low
-        high = value if value > high else high
-    return low, high
-
-
-@compiled
-def sizes(rewards, weights, entries, longest):
-    """The least and the largest reward, and a bound on Σ |w_i φ_i|.
-
-    entries [k] are the largest |φ_i|, longest is the largest ‖φ‖: of features in very different
-    units only those count that have weight.
-    """
-    low, high = extremes(rewards)
-    return low, high, min(length(weights) * longest, most_product(weights, entries))
-
-
-@compiled
-def length(vector):
-    """‖vector‖, without under- or overflow of squares."""
-    scale = 0.0
-    for entry in vector:
-        scale = max(scale, abs(entry))
-    if scale == 0.0:
-        return 0.0
-    total = 0.0
-    for entry in vector:
-        total += (entry / scale) ** 2
-    return scale * np.sqrt(total)
-
-
-@compiled
-def most_product(vector, largest):
-    """Σ |vector_i| largest_i: no ⟨vector, φ⟩ with |φ_i| ≤ largest_i is above."""
-    total = 0.0
-    for i in range(vector.size):
-        total += abs(vector[i]) * largest[i]
-    return total
 
 
 @compiled
