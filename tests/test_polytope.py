@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact_expectations
+from teachirl.guarantees.diameter import diameter_at_most
 from teachirl.guarantees.solvers import plans
-from teachirl.guarantees.worst_case import METHODS, diameter_at_most
+from teachirl.guarantees.worst_case import METHODS
 from teachirl.mdp import clock
 from teachirl.testing import mdps, policies, weights, worldviews
 

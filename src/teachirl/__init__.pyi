@@ -17,9 +17,12 @@ from .figures.picture import Picture
 from .guarantees.apparent_optimality import Look, best_look
 from .guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from .guarantees.certificate import Certificate, certify
+from .guarantees.diameter import Diameter, diameter
 from .guarantees.gap_bounds import Bound
+from .guarantees.plausible.certificate import RewardsCertificate, RewardsStatus
+from .guarantees.plausible.judgement import Criterion, Judgement, Measure
 from .guarantees.theorem_2 import LooksOptimal
-from .guarantees.worst_case import Diameter, best_case, diameter, worst_case
+from .guarantees.worst_case import best_case, worst_case
 from .mdp.dynamics import Dynamics
 from .mdp.estimated import EstimatedMDP
 from .mdp.model import MDP
@@ -28,6 +31,8 @@ from .mdp.performance import relative_performance
 from .mdp.plan import Plan, Plans, PlanStatus
 from .mdp.planning import optimal_policies, optimal_policy, worst_policy
 from .mdp.policy import Policy
+from .mdp.rewards.checks import RewardsKind
+from .mdp.rewards.rewards import Rewards
 from .mdp.soft_planning import SoftPlan, soft_policy
 from .selection.best_subset import Subset, SubsetStatus, best_subset
 from .selection.greedy import GreedyPlan, greedy_plan
@@ -50,6 +55,7 @@ __all__ = [
     "BlindSpot",
     "Bound",
     "Certificate",
+    "Criterion",
     "Demonstration",
     "Diagnosis",
     "DiagnosisStatus",
@@ -65,11 +71,13 @@ __all__ = [
     "InferStatus",
     "InferredWeights",
     "InvalidInputError",
+    "Judgement",
     "Lesson",
     "LessonStatus",
     "Limit",
     "Look",
     "LooksOptimal",
+    "Measure",
     "MissingExtraError",
     "Observations",
     "Picture",
@@ -79,6 +87,10 @@ __all__ = [
     "Policy",
     "Probe",
     "Problem",
+    "Rewards",
+    "RewardsCertificate",
+    "RewardsKind",
+    "RewardsStatus",
     "Round",
     "Shown",
     "ShownStatus",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,14 +23,18 @@ from ..figures.records import Bars, Figure, Panel
 from ..mdp.estimated import AnyMDP
 from ..mdp.model import MDP
 from ..mdp.policy import Policy
+from ..mdp.rewards.rewards import Rewards
 from ..precision import INVISIBLE, first_largest, up
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview
 from .apparent_optimality import Look, best_look
 from .bounds import WorstCaseBounds, WorstCaseStatus, checked_case
+from .diameter import Diameter, diameter_at_most
 from .gap_bounds import Bound, Case, exact_bound, width_and_theorem_1, width_bound
+from .plausible.certificate import RewardsCertificate, over_rewards
+from .plausible.judgement import Judgement
 from .theorem_2 import LooksOptimal, looks_optimal
-from .worst_case import METHODS, Diameter, Method, diameter_at_most, worst_case
+from .worst_case import METHODS, Method, posed, worst_case
 
 # MDP solves for the best look, which is no bound on what the learner earns.
 LOOK_SOLVES = 50
@@ -144,6 +149,7 @@ class Certificate:
         return "\n".join(lines)
 
 
+@overload
 def certify(
     mdp: AnyMDP,
     view: Worldview,
@@ -159,14 +165,50 @@ def certify(
     indistinct: Indistinct | None = None,
     worst: WorstCaseBounds | None = None,
     theorems: bool = True,
-) -> Certificate:
+    judgement: Judgement | None = None,
+) -> Certificate: ...
+@overload
+def certify(
+    mdp: AnyMDP,
+    view: Worldview,
+    weights: Rewards,
+    demonstration: Demonstration | Policy,
+    mismatch: float = 0.0,
+    *,
+    target: float | None = None,
+    method: Method = "auto",
+    tolerance: float = 1e-6,
+    max_seconds: float = math.inf,
+    size: Diameter | None = None,
+    indistinct: Indistinct | None = None,
+    worst: WorstCaseBounds | None = None,
+    theorems: bool = True,
+    judgement: Judgement | None = None,
+) -> RewardsCertificate: ...
+def certify(
+    mdp: AnyMDP,
+    view: Worldview,
+    weights: ArrayLike | Rewards,
+    demonstration: Demonstration | Policy,
+    mismatch: float = 0.0,
+    *,
+    target: float | None = None,
+    method: Method = "auto",
+    tolerance: float = 1e-6,
+    max_seconds: float = math.inf,
+    size: Diameter | None = None,
+    indistinct: Indistinct | None = None,
+    worst: WorstCaseBounds | None = None,
+    theorems: bool = True,
+    judgement: Judgement | None = None,
+) -> Certificate | RewardsCertificate:
     """All certificates, cheapest first: width, Theorem 1, the exact worst case, Theorem 2.
 
     Parameters
     ----------
     mdp : MDP; or EstimatedMDP, see `worst_case`, where there are no Theorems 1 and 2
     view : Worldview
-    weights : array [k]
+    weights : array [k], or Rewards if several are plausible
     demonstration : Demonstration or Policy that the learner is shown
     mismatch : float, how far ‖A(μ_L − μ)‖ may be from 0, μ being what the demonstration says; in
         the units of the view's rows
@@ -177,10 +219,11 @@ def certify(
     indistinct : Indistinct, `indistinct_directions(mdp)`, if it is known already
     worst : WorstCaseBounds, the exact worst case, if it is known already
     theorems : bool, False to leave out Theorems 1 and 2 and the best look, which may take longer
+    judgement : Judgement, what counts of several rewards: their least performance by default
 
     Returns
     -------
-    Certificate
+    Certificate; of several rewards RewardsCertificate, by the exact worst case alone
 
     Examples
     --------
@@ -195,7 +238,29 @@ def certify(
     guaranteed relative performance 0.000
     """
     _check_asked(method, target)
+    limits: dict[str, Any] = {"tolerance": tolerance, "max_seconds": max_seconds}
+    if isinstance(weights, Rewards):
+        alone = "target, worst and size are of one reward, and weights are several"
+        require(target is None and worst is None and size is None, alone)
+        who, asked = posed(mdp, view, demonstration, mismatch, method, **limits), judgement
+        return over_rewards(who, weights, asked or Judgement(), indistinct=indistinct, **limits)
+    require(judgement is None, "judgement is of several plausible rewards, and weights are one")
     case = _posed(mdp, view, weights, demonstration, mismatch)
+    return _of_one(case, target, method, limits, size, indistinct, worst, theorems)
+
+
+def _of_one(
+    case: Case,
+    target: float | None,
+    method: Method,
+    limits: dict[str, Any],
+    size: Diameter | None,
+    indistinct: Indistinct | None,
+    worst: WorstCaseBounds | None,
+    theorems: bool,
+) -> Certificate:
+    """All certificates of one reward."""
+    mdp, view, mismatch = case.mdp, case.view, case.mismatch
     theorem_1 = exact = theorem_2 = look = None
     width = width_bound(case, view, case.w)
     if theorems and isinstance(mdp, MDP) and not case.proves(target, width):
@@ -204,7 +269,6 @@ def certify(
         width, theorem_1 = width_and_theorem_1(case, width, around, never)
     if not case.proves(target, width) or not case.surely_matched:
         if worst is None:
-            limits = {"tolerance": tolerance, "max_seconds": max_seconds}
             worst = worst_case(mdp, view, case.w, case.shown, mismatch, method=method, **limits)
         exact = exact_bound(case, worst, width)
     if theorem_1 and isinstance(mdp, MDP) and not case.proves(target, exact or width):

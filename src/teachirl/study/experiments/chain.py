@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...figures.records import Cells, Claim, Figure, Findings, Panel, Verdict
-from ...guarantees.worst_case import diameter, worst_case
+from ...guarantees.diameter import diameter
+from ...guarantees.worst_case import worst_case
 from ...mdp.model import MDP
 from ...mdp.occupancy import feature_expectations
 from ...mdp.policy import Policy

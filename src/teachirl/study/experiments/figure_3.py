@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...figures.records import Claim, Curve, Figure, Findings, Panel, Points, Verdict
-from ...guarantees.worst_case import diameter
+from ...guarantees.diameter import diameter
 from ...learners import Projection
 from ...mdp.occupancy import feature_expectations
 from ...mdp.planning import optimal_policy, worst_policy

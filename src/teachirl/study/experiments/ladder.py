@@ -12,7 +12,7 @@ import numpy as np
 
 from ...figures.records import Claim, Curve, Figure, Findings, Panel, Points, Verdict
 from ...guarantees.certificate import certify
-from ...guarantees.worst_case import diameter
+from ...guarantees.diameter import diameter
 from ...mdp.planning import optimal_policy, worst_policy
 from ...views.teaching_risk import teaching_risk
 from ...worlds import gridworld

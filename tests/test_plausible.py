@@ -1,0 +1,252 @@
+"""Guarantees over several rewards: known answers, slow twins, and today's answers for one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import linprog
+
+import teachirl as ti
+from teachirl.guarantees.plausible.tails import Tail
+
+GAP = ti.Judgement("gap")
+CRITERIA = ("performance", "gap", "regret", "reward")
+
+
+def bandit(features, discount=0.5):
+    """One decision with these features [n, k] a choice, then nothing."""
+    n, k = np.shape(features)
+    end = np.zeros((n + 1, 2))
+    end[:, 1] = 1.0
+    rows = np.vstack([features, np.zeros(k)])
+    states, actions = np.append(np.zeros(n, int), 1), np.append(np.arange(n), 0)
+    return ti.MDP.from_pairs(
+        states, actions, sp.csr_array(end), rows, discount=discount, start=[1.0, 0.0]
+    )
+
+
+def exact(mdp, view, w, mu):
+    """g, max R and min R by HiGHS on the linear program over occupancies."""
+    dynamics = mdp.dynamics
+    start = sp.csr_array(
+        (np.ones(mdp.n_pairs), (dynamics.pair_states, np.arange(mdp.n_pairs))),
+        shape=(mdp.n_states, mdp.n_pairs),
+    )
+    flow = (start - mdp.discount * dynamics.transitions.T).toarray()
+    phi = mdp.features if isinstance(mdp.features, np.ndarray) else mdp.features.toarray()
+    phi = phi if mdp.features_per_pair else phi[dynamics.pair_states]
+    seen = np.vstack([flow, view.matrix @ phi.T])
+    right = np.append(mdp.start, view.matrix @ mu)
+    least = linprog(phi @ w, A_eq=seen, b_eq=right).fun
+    most, worst = (
+        sign * linprog(sign * phi @ w, A_eq=flow, b_eq=mdp.start).fun for sign in (-1, 1)
+    )
+    return least, most, worst
+
+
+def values(mdp, view, w, mu):
+    least, most, worst = exact(mdp, view, w, mu)
+    return {
+        "performance": 1.0 if most - worst < 1e-9 else (least - worst) / (most - worst),
+        "gap": w @ mu - least,
+        "regret": most - least,
+        "reward": least,
+    }
+
+
+def case(seed, rows=2, states=6, features=5):
+    rng = np.random.default_rng(seed)
+    mdp = ti.worlds.garnet(rng, states, 3, 2, features)
+    view = ti.Worldview(rng.standard_normal((rows, features)))
+    w = rng.standard_normal(features)
+    return rng, mdp, view, w, ti.optimal_policy(mdp, w).policy
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("seed", range(3))
+def test_lists_agree_with_linear_programs(seed, criterion):
+    rng, mdp, view, w, shown = case(seed)
+    points = w + 0.7 * rng.standard_normal((12, len(w)))
+    chances = rng.dirichlet(np.ones(12))
+    mu = ti.feature_expectations(mdp, shown)
+    each = np.array([values(mdp, view, point, mu)[criterion] for point in points])
+    rewards = ti.Rewards.listed(points, chances)
+    better = -1.0 if criterion in ("gap", "regret") else 1.0
+    for tail, measure in [(None, None), (0.3, "quantile"), (0.3, "cvar")]:
+        asked = ti.Judgement(criterion, tail, measure)
+        found = ti.certify(mdp, view, rewards, shown, judgement=asked)
+        of = Tail(found.tail.measure, found.tail.share, 1.0).of(better * each, chances)
+        assert found.lower - 1e-6 <= better * of <= found.upper + 1e-6
+        assert found.upper - found.lower <= 1e-4
+        assert (found.each[:, 0] <= each + 1e-6).all() and (each <= found.each[:, 1] + 1e-6).all()
+        assert found.status is ti.RewardsStatus.OPTIMAL and found.solved <= 13
+    # The witness looks right, and is that bad under the weights that are named.
+    least = ti.certify(mdp, view, rewards, shown, judgement=ti.Judgement(criterion))
+    assert values(mdp, view, least.weights, mu)[criterion] == pytest.approx(
+        least.guaranteed, abs=1e-5
+    )
+    there = ti.feature_expectations(mdp, least.witness)
+    assert np.abs(view.matrix @ (there - mu)).max() < 1e-6
+
+
+def test_one_reward_is_todays_answer_bit_for_bit():
+    for seed in range(3):
+        _, mdp, view, w, shown = case(seed)
+        one = ti.Rewards.listed([w])
+        today = ti.certify(mdp, view, w, shown, theorems=False)
+        assert ti.certify(mdp, view, one, shown).guaranteed == today.guaranteed
+        gap = ti.certify(mdp, view, one, shown, judgement=GAP)
+        assert gap.guaranteed == today.against_expert
+        worst, several = ti.worst_case(mdp, view, w, shown), ti.worst_case(mdp, view, one, shown)
+        assert (several.lower, several.upper) == (worst.lower, worst.upper)
+        assert several.criterion == "reward" and (several.weights == w).all()
+        assert (several.witness.probabilities == worst.witness.probabilities).all()
+        for same in (ti.Rewards.polytope([w, w]), ti.Rewards.within(w, 0.0)):
+            assert ti.worst_case(mdp, view, same, shown).lower == worst.lower
+
+
+def test_performance_is_not_worst_at_a_vertex():
+    mdp = bandit([[0, 0], [0, 1], [1, 0], [1, 1]])
+    view = ti.Worldview([[1.0, 0.0]])
+    shown = ti.Policy.from_matrix(mdp, [[0, 0.5, 0, 0.5], [1, 0, 0, 0]])
+    ends = [[1.0, 0.1], [-1.0, 0.1]]
+    finite = ti.certify(mdp, view, ti.Rewards.listed(ends), shown)
+    assert finite.lower == pytest.approx(0.5 / 1.1, abs=1e-6)
+    whole = ti.certify(mdp, view, ti.Rewards.polytope(ends), shown)
+    assert whole.lower == 0.0 <= whole.upper < 1e-9
+    assert whole.weights.tolist() == [0.0, 0.1]
+
+
+def test_visible_and_constant_doubt_is_free():
+    for seed in range(3):
+        rng, mdp, view, w, shown = case(seed)
+        gap = ti.certify(mdp, view, w, shown, theorems=False).against_expert
+        shift = view.matrix.T @ rng.standard_normal(view.n_rows)
+        for other in (w + shift, w - 2 * shift):
+            again = ti.certify(mdp, view, other, shown, theorems=False).against_expert
+            assert again == pytest.approx(gap, abs=1e-6)
+        # A box and a ball of visible doubt: one worst case, and the same gap.
+        ball = ti.Rewards.ellipsoid(w, np.outer(shift, [1.0, 0.5, 0.2, 0.1, 1.0, 3.0]))
+        found = ti.certify(mdp, view, ball, shown, judgement=GAP)
+        assert found.solved == 1 and found.status is ti.RewardsStatus.OPTIMAL
+        assert found.upper == pytest.approx(gap, abs=1e-6)
+        assert (
+            ti.certify(mdp, view, ball, shown, judgement=ti.Judgement("regret")).upper > gap + 1e-3
+        )
+
+
+def best_corner(mdp, view, mu, corners, criterion):
+    found = [values(mdp, view, w, mu)[criterion] for w in corners]
+    return max(found) if criterion in ("gap", "regret") else min(found)
+
+
+@pytest.mark.parametrize("criterion", ["gap", "regret", "reward"])
+@pytest.mark.parametrize("seed", range(2))
+def test_boxes_and_polytopes_are_worst_at_a_corner(seed, criterion):
+    _, mdp, view, w, shown = case(seed)
+    mu = ti.feature_expectations(mdp, shown)
+    signs = np.array(np.meshgrid(*[[-1.0, 1.0]] * 5)).reshape(5, -1).T
+    corners = w + 0.4 * signs * np.abs(w)
+    expected = best_corner(mdp, view, mu, corners, criterion)
+    for rewards in (ti.Rewards.within(w, 0.4), ti.Rewards.polytope(corners)):
+        found = ti.certify(mdp, view, rewards, shown, judgement=ti.Judgement(criterion))
+        assert found.lower - 1e-6 <= expected <= found.upper + 1e-6
+        assert found.upper - found.lower < 1e-4 and found.solved < 32
+        assert (np.abs(found.weights - w) <= 0.4 * np.abs(w) + 1e-12).all()
+
+
+def test_with_features_that_are_never_negative_the_low_corner_earns_least():
+    rng = np.random.default_rng(0)
+    mdp = ti.worlds.gridworld(6, 2)
+    w = rng.standard_normal(mdp.n_features)
+    view = ti.Worldview(rng.standard_normal((2, mdp.n_features)))
+    shown = ti.optimal_policy(mdp, w).policy
+    lower = w - 0.3 * np.abs(w)
+    found = ti.worst_case(mdp, view, ti.Rewards.within(w, 0.3), shown)
+    assert found.solved == 2 and found.status is ti.RewardsStatus.OPTIMAL
+    assert found.lower == pytest.approx(ti.worst_case(mdp, view, lower, shown).lower, abs=1e-9)
+
+
+def test_a_large_box_has_an_interval_that_holds():
+    rng, mdp, view, w, shown = case(3, states=12, features=11)
+    mu = ti.feature_expectations(mdp, shown)
+    drawn = w + rng.choice([-0.2, 0.2], (60, 11)) * np.abs(w)
+    for criterion in CRITERIA:
+        rewards = ti.Rewards.within(w, 0.2)
+        found = ti.certify(mdp, view, rewards, shown, judgement=ti.Judgement(criterion))
+        each = [values(mdp, view, point, mu)[criterion] for point in drawn]
+        if criterion in ("gap", "regret"):
+            assert max(each) <= found.upper + 1e-6
+        else:
+            assert min(each) >= found.lower - 1e-6
+        there = values(mdp, view, found.weights, mu)[criterion]
+        assert found.lower - 1e-6 <= there <= found.upper + 1e-6
+        assert found.lower <= found.upper
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3, 6])
+def test_ellipsoids(rank):
+    rng, mdp, view, w, shown = case(rank, rows=2, states=10, features=9)
+    mu = ti.feature_expectations(mdp, shown)
+    root = 0.3 * rng.standard_normal((9, rank))
+    rewards = ti.Rewards.ellipsoid(w, root)
+    found = ti.certify(mdp, view, rewards, shown, judgement=GAP)
+    drawn = rewards.draw(rng, 60)
+    for z in (drawn - w) @ np.linalg.pinv(root).T:
+        edge = w + root @ (z / np.linalg.norm(z))
+        assert values(mdp, view, edge, mu)["gap"] <= found.upper + 1e-6
+    z = np.linalg.lstsq(root, found.weights - w, rcond=None)[0]
+    assert np.linalg.norm(z) <= 1 + 1e-9 and np.allclose(w + root @ z, found.weights)
+    assert values(mdp, view, found.weights, mu)["gap"] >= found.lower - 1e-6
+    if rank <= 4:
+        assert found.status is ti.RewardsStatus.OPTIMAL
+        assert found.upper - found.lower <= 0.011 * found.upper
+    lowest = ti.certify(mdp, view, rewards, shown)
+    each = [values(mdp, view, point, mu)["performance"] for point in drawn[:20]]
+    assert lowest.lower <= min(each) + 1e-6
+
+
+def test_what_cannot_be_is_refused_or_said():
+    _, mdp, view, w, shown = case(0)
+    one = ti.Rewards.listed([w, -w])
+    for options, message in [
+        ({"tail": 1.0}, "tail must lie strictly between 0 and 1"),
+        ({"confidence": 0.0}, "confidence must lie strictly between 0 and 1"),
+        ({"criterion": "luck"}, "criterion must be one of performance, gap"),
+        ({"measure": "cvar"}, "tail is needed for a quantile or the mean"),
+    ]:
+        with pytest.raises(ti.InvalidInputError, match=message):
+            ti.Judgement(**options)
+    with pytest.raises(ti.InvalidInputError, match="of one reward"):
+        ti.certify(mdp, view, one, shown, target=0.5)
+    with pytest.raises(ti.InvalidInputError, match="tail needs chances"):
+        ti.certify(mdp, view, ti.Rewards.within(w, 0.1), shown, judgement=ti.Judgement(tail=0.1))
+    with pytest.raises(ti.InvalidInputError, match="judgement is of several"):
+        ti.certify(mdp, view, w, shown, judgement=ti.Judgement(tail=0.1))
+    with pytest.raises(ti.InvalidInputError, match="must have 5 weights, one a feature, got 2"):
+        ti.certify(mdp, view, ti.Rewards.listed([[1, 2]]), shown)
+    with pytest.raises(ti.InvalidInputError, match="their `mean` is one"):
+        ti.best_case(mdp, view, one, shown)
+    nowhere = ti.Demonstration(100 * np.ones(5))
+    for rewards in (one, ti.Rewards.within(w, 0.1)):
+        found = ti.certify(mdp, view, rewards, nowhere)
+        assert found.status is ti.RewardsStatus.INFEASIBLE and found.guaranteed == 0.0
+    early = ti.certify(mdp, view, one, shown, max_seconds=1e-9)
+    assert 0.0 <= early.lower <= early.upper <= 1.0
+
+
+def test_samples_speak_with_confidence():
+    rng, mdp, view, w, shown = case(1)
+    rewards = ti.Rewards.sampled(w + 0.3 * rng.standard_normal((200, 5)))
+    least = ti.certify(mdp, view, rewards, shown)
+    assert 0.0148 < least.beyond < 0.0149 and least.confidence == pytest.approx(0.95)
+    assert "under all but 1.5 % of plausible rewards, with confidence 95 %" in str(least)
+    tenth = ti.certify(mdp, view, rewards, shown, judgement=ti.Judgement(tail=0.1))
+    each = np.sort(
+        ti.certify(
+            mdp, view, rewards, shown, judgement=ti.Judgement(tail=0.9, measure="cvar")
+        ).each[:, 0]
+    )
+    assert tenth.lower == pytest.approx(each[12], abs=1e-5)
+    assert least.solved < 60 and least.lower <= tenth.lower

@@ -1,0 +1,121 @@
+"""Sets of plausible rewards: what is in them, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import teachirl as ti
+from teachirl.guarantees.plausible.tails import Tail, order_statistic
+
+
+def test_the_constructors_say_what_they_made():
+    listed = ti.Rewards.listed([[1, 0], [0, 1]], chances=[0.25, 0.75])
+    assert (listed.kind, listed.convex, listed.mean.tolist()) == ("listed", False, [0.25, 0.75])
+    box = ti.Rewards.within([2, -1, 0], 0.5)
+    assert box.root.tolist() == [[1, 0], [0, 0.5], [0, 0]]
+    assert box.sentence == "any reward of a box, 2 of 3 weights in doubt"
+    assert ti.Rewards.box([0, 2], [2, 2]).mean.tolist() == [1, 2]
+    ball = ti.Rewards.ellipsoid([1, 2], [[0.1], [0]])
+    assert ball.convex and ball.sentence == "any reward of an ellipsoid with 1 axis"
+    assert repr(ti.Rewards.polytope(np.eye(3))) == "Rewards(any mean of 3 rewards)"
+    for each in (listed, box, ball):
+        for array in (each.mean, each.points, each.chances, each.root):
+            assert not array.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ti.Rewards.listed([1, 2]), r"shape \(n, k\), a row a reward, got \(2,\)"),
+        (lambda: ti.Rewards.listed([[1, np.nan]]), r"finite, got nan at index \(0, 1\)"),
+        (lambda: ti.Rewards.listed([[1], [2]], [1]), "one entry for each of 2 rewards"),
+        (lambda: ti.Rewards.listed([[1], [2]], [0.5, 0.6]), "sum to 1, got 1.1"),
+        (lambda: ti.Rewards.listed([[1], [2]], [1.5, -0.5]), "non-negative, got -0.5 at index 1"),
+        (lambda: ti.Rewards.box([1, 3], [2, 2]), "lower must not be above upper, got 3.0"),
+        (lambda: ti.Rewards.within([1, 2], -0.1), "share must be non-negative"),
+        (lambda: ti.Rewards.within([1, 2], [0.1]), "one for each of 2 weights"),
+        (lambda: ti.Rewards.ellipsoid([1, 2], [[1]]), r"root must have shape \(2, r\)"),
+        (lambda: ti.Rewards.posterior([1], 3, rng=np.random.default_rng(0)), "infer_weights"),
+        (lambda: ti.Rewards.preferring([([1, 0], [1, 0])]), r"preferences\[0\] .* same features"),
+        (lambda: ti.Rewards.preferring([]), "at least one pair"),
+        (lambda: ti.Rewards.preferring([([1], [0])], lower=-2, upper=-1), "no weights"),
+        (lambda: ti.Rewards.preferring([(np.eye(40)[0], np.eye(40)[1])]), "give samples and rng"),
+    ],
+)
+def test_mistakes_are_named(make, message):
+    with pytest.raises(ti.InvalidInputError, match=message):
+        make()
+
+
+def test_preferences_are_half_spaces():
+    mdp = ti.worlds.chain(3)
+    right, left = (
+        ti.Demonstration.of_policy(mdp, ti.Policy.deterministic(mdp, [1, a, 0])) for a in (1, 0)
+    )
+    said = [(right, left), ([0, 1, 0], [0, 0, 0])]
+    rng = np.random.default_rng(0)
+    whole = ti.Rewards.preferring(said)
+    some = ti.Rewards.preferring(said, samples=300, rng=rng)
+    steps = np.array([right.expectations - left.expectations, [0, 1, 0]])
+    for rewards in (whole, some):
+        assert (rewards.points @ steps.T >= -1e-9).all()
+        assert (np.abs(rewards.points) <= 1 + 1e-9).all()
+    # A slow twin: what is drawn from the box and fits is a mean of the vertices.
+    tried = rng.uniform(-1, 1, (200, 3))
+    fits = (tried @ steps.T >= 0).all(axis=1)
+    for w, is_in in zip(tried, fits, strict=True):
+        assert inside(whole.points, w) == is_in
+    # Spread evenly: the means of the samples and of what fits agree.
+    even = rng.uniform(-1, 1, (20_000, 3))
+    even = even[(even @ steps.T >= 0).all(axis=1)]
+    assert np.abs(some.mean - even.mean(axis=0)).max() < 0.12
+
+
+def inside(vertices, w):
+    from scipy.optimize import linprog
+
+    table = np.vstack([vertices.T, np.ones(len(vertices))])
+    found = linprog(np.zeros(len(vertices)), A_eq=table, b_eq=np.append(w, 1.0))
+    return found.status == 0
+
+
+@pytest.mark.parametrize(
+    "rewards",
+    [
+        ti.Rewards.listed([[1, 0, 2], [0, 1, 1]]),
+        ti.Rewards.polytope([[1, 0, 2], [0, 1, 1]]),
+        ti.Rewards.within([1, 2, 0], 0.2),
+        ti.Rewards.ellipsoid([1, 2, 0], 0.1 * np.eye(3)[:, :2]),
+    ],
+)
+def test_what_is_drawn_is_plausible(rewards):
+    drawn = rewards.draw(np.random.default_rng(0), 50)
+    assert drawn.shape == (50, 3)
+    if len(rewards.points):
+        assert all(inside(rewards.points, w) for w in drawn)
+    else:
+        z = np.linalg.lstsq(rewards.root, (drawn - rewards.mean).T, rcond=None)[0].T
+        order = np.inf if rewards.kind == "box" else 2
+        assert (np.linalg.norm(z, order, axis=1) <= 1 + 1e-12).all()
+        assert np.linalg.norm(z, order, axis=1).max() > 0.9
+
+
+def test_order_statistics():
+    assert order_statistic(200, 0.1, 0.95) == 13 - 1
+    assert order_statistic(200, 0.05, 0.95) == 5 - 1
+    assert order_statistic(59, 0.05, 0.95) == 0
+    with pytest.raises(ti.InvalidInputError, match="takes 59 samples at least, got 58"):
+        order_statistic(58, 0.05, 0.95)
+    # It is what it says: the share of draws whose 13th of 200 is below the 10 % quantile.
+    rng = np.random.default_rng(0)
+    below = np.sort(rng.random((4000, 200)), axis=1)[:, 12] <= 0.1
+    assert 0.95 < below.mean() < 0.985
+
+
+def test_tails_of_lists():
+    values, chances = np.array([3.0, 1.0, 2.0]), np.array([0.5, 0.2, 0.3])
+    assert Tail(ti.Measure.LEAST, 0.0, 1.0).of(values, chances) == 1.0
+    for share, quantile, mean in [(0.1, 1, 1), (0.2, 2, 1), (0.4, 2, 1.5), (0.5, 3, 1.6)]:
+        assert Tail(ti.Measure.QUANTILE, share, 1.0).of(values, chances) == quantile
+        assert Tail(ti.Measure.CVAR, share, 1.0).of(values, chances) == pytest.approx(mean)
