@@ -29,6 +29,7 @@ COMMANDS = (
     "probe",
     "reproduce",
     "runs",
+    "studio",
     "warm",
     "worlds",
 )

@@ -4,21 +4,19 @@ Any Chromium, Chrome or Edge will do. Where there is none the tests are skipped,
 environment says REQUIRE_BROWSER=1, as `.ci/run` does.
 """
 
-import os
-import shutil
 from functools import cache
 
 import pytest
 from axe_core_python.sync_playwright import Axe
-from playwright.sync_api import Error, sync_playwright
+from playwright.sync_api import sync_playwright
 
+from browsing import launched
 from results import CHAIN, assessment_of, frontier_of, plan_of, written
 from teachirl.app.document import report as report_on
 from teachirl.app.problem import example_text
 from teachirl.app.render.html import write_report
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
-NAMES = ("chromium", "chromium-browser", "google-chrome", "microsoft-edge")
 GRID = """\
 [world]
 name = "obstacles"
@@ -32,20 +30,6 @@ PROBLEMS = {
     "road": example_text(),
     "grid": GRID,
 }
-
-
-def launched(playwright):
-    """A browser: one on the path, one where it is usually installed, or Playwright's own."""
-    # Chromium's sandbox does not work for root, as whom containers run.
-    flags = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-    on_path = [{"executable_path": path} for path in map(shutil.which, NAMES) if path]
-    for which in [*on_path, {"channel": "chrome"}, {"channel": "msedge"}, {}]:
-        try:
-            return playwright.chromium.launch(args=flags, **which)
-        except Error as error:
-            reason = str(error).splitlines()[0]
-    missing = pytest.fail if os.environ.get("REQUIRE_BROWSER") else pytest.skip
-    return missing(f"no Chromium, Chrome or Edge can be started; of the last: {reason}")
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,7 @@ from .probe import probe
 from .reproduce import reproduce
 from .runs import runs
 from .screen import filtered, shortened
+from .studio import studio
 from .teach import teach
 from .warm import warm
 from .worlds import worlds
@@ -55,6 +56,7 @@ for command in (
     probe,
     diagnose,
     export,
+    studio,
     worlds,
     reproduce,
     warm,

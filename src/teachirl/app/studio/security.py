@@ -1,0 +1,183 @@
+"""Who may ask for what: hosts, origins, tokens, sizes and rates, before anything is looked at.
+
+A page of another site can send requests to a server on this machine, and by a name that it controls
+even read the answers. So the Host must be one of ours, an Origin must be that of our own page,
+whatever is under ``/api`` needs the token that only our page knows, and what changes something
+needs it in a header, which no foreign page can set.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+COOKIE = "teachirl"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+READING = ("GET", "HEAD")
+# Bytes of a body; episodes and policies of an unknown learner may be larger.
+BODY, UPLOAD = 64 << 10, 4 << 20
+# Requests a second that one client may send for long, and at once.
+RATE, BURST = 60.0, 240.0
+CLIENTS = 4096
+
+
+@dataclass
+class Guard:
+    """What a server lets in.
+
+    Attributes
+    ----------
+    hosts : what a Host header may say
+    token : what pages of ours know
+    open : whether a page may be asked for without the token, as on loopback
+    own : whether a path has a secret of its own, such as a participant's link; then it needs no
+        other, and its rate is its own
+    """
+
+    hosts: frozenset[str]
+    token: str
+    open: bool
+    own: Callable[[str], str | None] = lambda path: None
+    _tokens: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+
+    def refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
+        """Why a request is refused, with a status; None if it is not."""
+        method, path = scope["method"], scope["path"]
+        if headers.get("host", "") not in self.hosts:
+            return 421, "this server does not answer to that Host"
+        origin = headers.get("origin")
+        if origin is not None and origin.partition("://")[2] not in self.hosts:
+            return 403, "requests of other pages are refused"
+        followed = method in READING and headers.get("sec-fetch-mode") == "navigate"  # a link
+        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none") and not followed:
+            return 403, "requests of other pages are refused"
+        if ".." in path or "\\" in path or "\0" in path:
+            return 400, "no path has .. in it"
+        secret = self.own(path)
+        if not self._in_time(secret or str((scope.get("client") or ["?"])[0])):
+            return 429, "too many requests"
+        if method in READING:
+            free = secret is not None or path.startswith("/static/")
+            page = not path.startswith("/api/")
+            if free or (page and self.open) or self._knows(scope, headers):
+                return None
+            return 401, "the link with the token is needed"
+        if secret is None and not self._same(headers.get("x-token", "")):
+            return 401, "the token is missing"
+        if secret is not None and headers.get("x-token") is None:
+            return 401, "the token is missing"
+        return None
+
+    def limit(self, path: str) -> int:
+        """How many bytes a body may have."""
+        return UPLOAD if path.startswith("/api/upload/") else BODY
+
+    def _knows(self, scope: Scope, headers: Headers) -> bool:
+        if self._same(headers.get("x-token", "")) or self._same(_cookie(headers)):
+            return True
+        return self._same(*parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[:1])
+
+    def _same(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode(), self.token.encode())
+
+    def _in_time(self, client: str) -> bool:
+        """Whether a client has a request left: they come back at a rate, up to so many at once."""
+        now = time.monotonic()
+        left, before = self._tokens.pop(client, (BURST, now))
+        left = min(left + (now - before) * RATE, BURST)
+        self._tokens[client] = (max(left - 1.0, 0.0), now)
+        while len(self._tokens) > CLIENTS:
+            self._tokens.popitem(last=False)
+        return left >= 1.0
+
+
+class Guarded:
+    """An application behind a guard.
+
+    Parameters
+    ----------
+    app : the application
+    guard : Guard
+    """
+
+    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+        self.app, self.guard = app, guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers, limit = Headers(scope=scope), self.guard.limit(scope["path"])
+        refused = self.guard.refusal(scope, headers)
+        length = headers.get("content-length", "0")
+        if refused is None and (not length.isdigit() or int(length) > limit):
+            refused = 413, f"a body has at most {limit} bytes"
+
+        async def dressed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                for name, value in HEADERS.items():
+                    MutableHeaders(scope=message).setdefault(name, value)
+            await send(message)
+
+        if refused is not None:
+            await refuse(*refused)(scope, receive, dressed)
+            return
+        count = 0
+
+        async def counted() -> Message:
+            nonlocal count
+            message = await receive()
+            count += len(message.get("body", b""))
+            if count > limit:
+                raise HTTPException(413, f"a body has at most {limit} bytes")
+            return message
+
+        await self.app(scope, counted, dressed)
+
+
+def refuse(status: int, reason: str) -> JSONResponse:
+    """An answer that says why not."""
+    return JSONResponse({"error": reason}, status_code=status)
+
+
+def hosts_of(host: str, port: int) -> frozenset[str]:
+    """What a Host header says of a server at this address."""
+    names = {host, "127.0.0.1", "localhost", "[::1]"} if is_loopback(host) else {host}
+    return frozenset({f"{name}:{port}" for name in names} | (names if port == 80 else set()))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is of this machine alone."""
+    return host in ("127.0.0.1", "localhost", "::1")
+
+
+def _cookie(headers: Headers) -> str:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return ""
+    return "" if found is None else found.value
+
+
+__all__ = ["COOKIE", "Guard", "Guarded", "hosts_of", "is_loopback", "refuse"]

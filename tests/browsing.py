@@ -1,0 +1,34 @@
+"""A browser for tests: any Chromium, Chrome or Edge."""
+
+import os
+import shutil
+
+import pytest
+from axe_core_python.sync_playwright import Axe
+from playwright.sync_api import Error
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "microsoft-edge")
+
+
+def launched(playwright):
+    """A browser: one on the path, one where it is usually installed, or Playwright's own."""
+    # Chromium's sandbox does not work for root, as whom containers run.
+    flags = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    on_path = [{"executable_path": path} for path in map(shutil.which, NAMES) if path]
+    for which in [*on_path, {"channel": "chrome"}, {"channel": "msedge"}, {}]:
+        try:
+            return playwright.chromium.launch(args=flags, **which)
+        except Error as error:
+            reason = str(error).splitlines()[0]
+    missing = pytest.fail if os.environ.get("REQUIRE_BROWSER") else pytest.skip
+    return missing(f"no Chromium, Chrome or Edge can be started; of the last: {reason}")
+
+
+def nothing_is_wrong(page, widths=(1200, 390, 320)):
+    """axe finds nothing, and nothing has to be scrolled sideways, at any of these widths."""
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        found = Axe().run(page, options={"resultTypes": ["violations"]})
+        assert [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]] == []
+        assert len(found["passes"]) > 10

@@ -1,0 +1,208 @@
+"""The desk in a real browser: every control, by mouse and by keyboard alone; kills and restarts."""
+
+import json
+import re
+import tomllib
+
+import psutil
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from browsing import launched, nothing_is_wrong
+from studio_server import DESK, begun, ended
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("studio")]
+SETTLED = "body[data-settled]"
+PATIENCE = 60_000  # other tests may have the processors; nothing here is about speed
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright, launched(playwright) as running:
+        yield running
+
+
+class Desk:
+    def __init__(self, folder):
+        self.folder = folder
+        (folder / "problem.toml").write_text(DESK, encoding="utf-8")
+        self.start(0)
+
+    def start(self, port):
+        self.process, self.link = begun("studio", "problem.toml", "--port", port, cwd=self.folder)
+        self.port = int(re.search(r":(\d+)/", self.link)[1])
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    made = Desk(tmp_path_factory.mktemp("desk"))
+    yield made
+    assert ended(made.process) == 0
+
+
+@pytest.fixture
+def page(browser, desk):
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(PATIENCE)
+    opened = context.new_page()
+    opened.complaints, opened.asked = [], []
+    opened.on("console", lambda message: opened.complaints.append(message.text))
+    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    opened.on("request", lambda request: opened.asked.append(request.url))
+    opened.goto(desk.link)
+    opened.wait_for_selector(SETTLED)
+    yield opened
+    own = (desk.link, "data:", "blob:")
+    assert [url for url in opened.asked if not url.startswith(own)] == []
+    context.close()
+
+
+def feature(page, name):
+    return page.locator(f'#features button[data-name="{name}"]')
+
+
+def guaranteed(page):
+    page.wait_for_selector(SETTLED)
+    return page.locator("#guaranteed").inner_text()
+
+
+def test_every_control_of_the_desk(page, desk):
+    assert guaranteed(page) == "≥ 0 %"
+    feature(page, "cell 1").click()
+    assert guaranteed(page) == "≥ 100 %"
+    assert "taught=cell+1" in page.url
+    expect(page.locator("#facts")).to_contain_text("met")
+    feature(page, "cell 3").click()  # what if the learner did not see it?
+    page.wait_for_selector(SETTLED)
+    assert "sees=" in page.url
+    expect(feature(page, "cell 3")).to_contain_text("what if")
+    # Undo, redo, back and reload lead to the same.
+    page.click("#undo")
+    page.click("#undo")
+    assert guaranteed(page) == "≥ 0 %"
+    page.click("#redo")
+    assert guaranteed(page) == "≥ 100 %"
+    page.reload()
+    assert guaranteed(page) == "≥ 100 %"
+    page.go_back()
+    assert guaranteed(page) == "≥ 0 %"
+    # What is shown, and how closely it is matched.
+    page.check('input[name="show"][value="choose"]')
+    chosen = guaranteed(page)
+    assert "show=choose" in page.url and chosen != "≥ 0 %"
+    page.click("#undo")
+    page.locator("#mismatch").focus()
+    page.keyboard.press("PageUp")
+    page.wait_for_selector(SETTLED)
+    assert "mismatch=" in page.url
+    # The episode is played, paused and stepped through.
+    page.click("#undo")
+    page.wait_for_selector(SETTLED)
+    before = page.locator("#now").inner_text()
+    page.click("#step")
+    assert page.locator("#now").inner_text() != before
+    page.click("#back")
+    assert page.locator("#now").inner_text() == before
+    page.click("#play")
+    expect(page.locator("#play")).to_have_text("Pause")
+    expect(page.locator("#now")).not_to_have_text(before)
+    page.click("#play")
+    expect(page.locator("#play")).to_have_text("Play")
+    # The problem file with the choice.
+    feature(page, "cell 5").click()
+    page.wait_for_selector(SETTLED)
+    with page.expect_download() as download:
+        page.click("#save-problem")
+    saved = tomllib.loads(download.value.path().read_text(encoding="utf-8"))
+    assert saved["teach"]["required"] == ["cell 5"]
+    assert page.complaints == []
+
+
+def test_the_curve_is_kept_and_its_points_are_taken(page, desk):
+    page.click("text=Draw the curve")
+    page.wait_for_selector("#points button")
+    points = page.locator("#points button")
+    assert points.count() == 2
+    points.nth(1).click()
+    page.wait_for_selector(SETTLED)
+    assert "taught=" in page.url
+    page.click("text=Make a plan")
+    with page.expect_download() as download:
+        page.click("text=Download the plan")
+    plan = json.loads(download.value.path().read_text(encoding="utf-8"))
+    assert plan["plan"]["steps"]
+    # kill -9, and a server that is started again: what was found is there, and the address holds.
+    thinker = psutil.Process(desk.process.pid).children()[0]
+    desk.process.kill()
+    desk.process.wait()
+    desk.process.stdout.close()
+    thinker.wait(timeout=60)  # it ends when nobody asks any more
+    desk.start(desk.port)
+    page.reload()
+    page.wait_for_selector(SETTLED)
+    page.wait_for_selector("#points button[aria-pressed=true]")
+    page.wait_for_selector("text=Download the plan")
+
+
+def test_a_killed_process_is_replaced_and_work_can_be_cancelled(page, desk):
+    server = psutil.Process(desk.process.pid)
+    server.children()[0].kill()
+    feature(page, "cell 5").click()
+    page.wait_for_selector(SETTLED)
+    expect(page.locator("#trouble")).to_be_hidden()
+    page.click("text=Write a report")
+    page.click("text=Cancel")
+    expect(page.locator('.work[data-kind="report"]')).to_contain_text("Cancelled.")
+    expect(page.locator("text=Write a report")).to_be_enabled()
+    page.click("text=Write a report")
+    page.wait_for_selector("text=Cancel")
+    working = []
+    while not working:
+        page.wait_for_timeout(20)
+        working = [each for each in server.children() if "studio.work" in " ".join(each.cmdline())]
+    working[0].kill()
+    expect(page.locator('.work[data-kind="report"]')).to_contain_text("has ended")
+
+
+def test_two_desks_at_once_by_keyboard_alone(page, browser, desk):
+    other = browser.new_page(viewport={"width": 800, "height": 800}, reduced_motion="reduce")
+    other.set_default_timeout(PATIENCE)
+    other.goto(f"{desk.link}?taught=cell+1")
+    other.wait_for_selector(SETTLED)
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.dataset.name ?? ''") == "cell 3":
+            break
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.name") == "cell 1"
+    page.keyboard.press("Space")
+    assert guaranteed(page) == "≥ 100 %"
+    assert page.evaluate("document.activeElement.dataset.name") == "cell 1"
+    page.keyboard.press("u")
+    assert guaranteed(page) == "≥ 0 %"
+    page.keyboard.press("r")
+    assert guaranteed(page) == "≥ 100 %"
+    # Everything that can be used can be come to with Tab.
+    page.evaluate("document.activeElement.blur()")
+    reached, usable = set(), "a[href], button:enabled, input:enabled, textarea:enabled"
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.outerHTML"))
+    count = page.evaluate(
+        f"""[...document.querySelectorAll('{usable}')].filter(e => e.offsetParent
+            && (e.type !== 'radio' || e.checked)).length"""
+    )
+    assert len(reached - {page.evaluate("document.body.outerHTML")}) >= count - 1
+    assert guaranteed(other) == "≥ 100 %"
+    assert (
+        other.evaluate("getComputedStyle(document.querySelector('.token')).transitionDuration")
+        == "0s"
+    )
+    other.close()
+
+
+def test_axe_finds_nothing(page):
+    feature(page, "cell 1").click()
+    page.wait_for_selector(SETTLED)
+    nothing_is_wrong(page)
+    assert page.complaints == []
