@@ -21,6 +21,7 @@ from numba import njit
 from numba.core.caching import FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.event import trigger_event
+from numba.core.runtime.nrt import rtsys
 
 if sys.platform != "win32":
     import fcntl
@@ -42,13 +43,14 @@ def _keeping(dispatcher: Any) -> Any:
     if not KEPT:
         return dispatcher
     function, compile_it = dispatcher.py_func, dispatcher.compile
-    dispatcher._cache = _Kept(function)
 
     def compile_alone(signature: Any) -> Any:
         # One thread at a time, as a lock is its process's; also what it has is found quickly.
         with global_compiler_lock:
             if signature in dispatcher.overloads:
                 return compile_it(signature)
+            if not isinstance(dispatcher._cache, _Kept):  # most kernels are never called
+                dispatcher._cache = _Kept(function)
             name = f"{function.__module__} {function.__qualname__} {signature}"
             with _alone(dispatcher._cache.cache_path, name):
                 return compile_it(signature)
@@ -63,6 +65,12 @@ class _Kept(FunctionCache):
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         self._cache_file._source_stamp = _digest()
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """As Numba's, but for all that it learns about Python and NumPy first, to compile."""
+        rtsys.initialize(target_context)  # what kernels allocate with
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with _alone(self.cache_path, self._cache_file._index_name):
