@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -531,6 +532,25 @@ def test_a_sampled_demonstration_with_the_mismatch_it_may_have():
     exact = one_by_one(mdp, view, w, shown, features, mismatch, method="bundle")
     doubt = 3e-4 * span_of(mdp, w)
     check_pick(choice.feature, exact, 1e-3 * span_of(mdp, w), doubt)
+
+
+@pytest.mark.parametrize("money", [math.inf, 100.0, 3.0, 1.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_it_would_choose_next_is_what_it_chooses_without_the_first(seed, money):
+    mdp, view, w, features = grid(seed, 0.0)
+    costs = np.random.default_rng(seed).uniform(0.5, 2.0, len(features))
+    task = ti.Task(mdp, w, view, features, costs=costs)
+    here = situation(task, candidates=np.flatnonzero(costs <= money), cost_left=money)
+    known = 0
+    while len(here.candidates):
+        choice = GapGreedy().choose(here, RNG)
+        here = replace(here, candidates=here.candidates[here.candidates != choice.feature])
+        if choice.second is not None:
+            assert GapGreedy().choose(here, RNG).feature == choice.second
+            known += 1
+        if choice.feature is None or known == 3:
+            break
+    assert known or money < math.inf
 
 
 def test_costs_count_only_if_they_differ_and_there_is_so_much_to_spend():

@@ -96,7 +96,24 @@ class GapGreedy:
         scores[candidates] = np.minimum(values, most)
         scores[candidates[pick]] = values[pick]
         stop = stop and not situation.must_teach
-        return Choice(None if stop else int(candidates[pick]), frozen(scores))
+        next_one = self._next(situation, raced, pick, second)
+        return Choice(None if stop else int(candidates[pick]), frozen(scores), second=next_one)
+
+    def _next(
+        self, situation: Situation, raced: Raced, pick: int, second: int | None
+    ) -> int | None:
+        """What it would choose without its pick, where the race has settled that as well."""
+        if pick != raced.best or second is None:
+            return None
+        if not raced.lower[second] - raced.present > raced.tie:
+            return None
+        if situation.by_cost:
+            single = raced.second_single if raced.single == pick else raced.single
+            assert single is not None
+            both = situation.task.costs[situation.candidates[[second, single]]].sum()
+            if single != second and both > situation.money_left:
+                return None  # a plan would have to be followed
+        return int(situation.candidates[second])
 
     def _race(self, situation: Situation, view: Worldview, candidates: Ints, dear: bool) -> Raced:
         costs = situation.task.costs[candidates] if dear else None

@@ -107,6 +107,8 @@ class Choice:
     demonstration : Demonstration to show from then on, if not the same as before
     gap : float, for a teacher who plans ahead, by how much the teaching risk at the end of the plan
         may exceed the least that there is within the budget; NaN if the teacher does not say
+    second : int, what the teacher would choose were that feature not among the candidates; None if
+        it has to be asked again
 
     Examples
     --------
@@ -119,6 +121,7 @@ class Choice:
     scores: Floats
     demonstration: Demonstration | None = None
     gap: float = math.nan
+    second: int | None = None
 
     def __repr__(self) -> str:
         return f"Choice({'nothing' if self.feature is None else f'feature {self.feature}'})"

@@ -46,8 +46,8 @@ def choose_towards(
         choice = choose(each)
         if choice.feature is not None:
             break
-    # What is shown is chosen for the reward.
-    return choice if each is situation else replace(choice, demonstration=None)
+    # What is shown is chosen for the reward, and what comes next is told of that.
+    return choice if each is situation else replace(choice, demonstration=None, second=None)
 
 
 __all__ = ["choose_towards"]

@@ -97,16 +97,17 @@ def _second_best(problem: Problem, teacher: Teacher, moment: Moment) -> Alternat
     if situation is None or choice is None or situation.must_teach:
         return None
     left = situation.candidates[situation.candidates != choice.feature]
-    if len(left) == 0:
+    feature, shown = choice.second, situation.demonstration
+    if feature is None and len(left):
+        # With dice of its own, so that to ask for it changes nothing.
+        rng = np.random.default_rng(0)
+        other = teacher.choose(replace(situation, candidates=left), rng)
+        feature, shown = other.feature, other.demonstration or shown
+    if feature is None:
         return None
-    # With dice of its own, so that to ask for it changes nothing.
-    rng = np.random.default_rng(0)
-    other = teacher.choose(replace(situation, candidates=left), rng)
-    if other.feature is None:
-        return None
-    feature, features = other.feature, problem.teachables
+    features = problem.teachables
     view = situation.view.extend(features.features[feature])
-    guaranteed = problem.guaranteed(view, other.demonstration or situation.demonstration)
+    guaranteed = problem.guaranteed(view, shown)
     return Alternative(features.names[feature], float(features.costs[feature]), guaranteed)
 
 
