@@ -18,6 +18,8 @@ from .umb import UmbModel, read_umb
 STORM = (".prism", ".nm", ".pm", ".jani")
 # A variable with more values than this is no sensor that shows each of them.
 MOST_VALUES = 1000
+# What features may hold that is not 0, all of them together: half a gigabyte.
+MOST_NUMBERS = 40_000_000
 
 
 def from_model_file(
@@ -97,9 +99,18 @@ def _built(path: Path, folder: Path, constants: Mapping[str, Any] | None) -> Pat
 def _mdp(model: UmbModel, discount: float, variables: Sequence[str], source: str) -> MDP:
     states = np.repeat(np.arange(len(model.offsets) - 1), np.diff(model.offsets))
     actions, names = _distinct(model, states)
-    columns = dict(_features(model, states, variables, source))
-    require(bool(columns), f"{source}: it has no labels, rewards or actions; name some variables")
-    phi = sp.hstack([sp.csc_array(column[:, None]) for column in columns.values()], format="csr")
+    columns: dict[str, sp.csc_array] = {}
+    numbers = 0
+    for name, column in _features(model, states, variables, source):
+        numbers += int(np.count_nonzero(column))
+        require(numbers <= MOST_NUMBERS, f"{source}: its features have over {MOST_NUMBERS} numbers")
+        columns[name] = sp.csc_array(column[:, None])
+    require(
+        bool(columns),
+        f"{source}: it has no labels, rewards or actions; name some of its variables: "
+        f"{some(tuple(model.variables)) or 'there are none, either'}",
+    )
+    phi = sp.hstack(list(columns.values()), format="csr")
     n = len(model.offsets) - 1
     rows = sp.csr_array((model.chances, model.targets, model.indptr), shape=(len(states), n))
     rows.sum_duplicates()
@@ -120,25 +131,37 @@ def _mdp(model: UmbModel, discount: float, variables: Sequence[str], source: str
 def _features(
     model: UmbModel, states: Ints, variables: Sequence[str], source: str
 ) -> Iterator[tuple[str, Floats]]:
-    """Columns [P] by name; what is nowhere is left out."""
-    taken: set[str] = set()
+    """Columns [P] by name, one after the other; what is 0 everywhere is left out."""
     for name in variables:
         require(
             name in model.variables,
             f"{source}: there is no variable {name!r}; there are: {some(tuple(model.variables))}",
         )
-    found: dict[str, Floats] = {}
+    taken: set[str] = set()
+    for name, column in _columns(model, states, variables, source):
+        if column.any():
+            # Labels and rewards may be called the same.
+            free = name if name not in taken else f"reward {name}"
+            require(free not in taken, f"{source}: two of its features are called {free!r}")
+            taken.add(free)
+            yield free, column
+
+
+def _columns(
+    model: UmbModel, states: Ints, variables: Sequence[str], source: str
+) -> Iterator[tuple[str, Floats]]:
     for label, holds in model.labels.items():
-        found[label] = holds[states].astype(float)
-    for rewards, each in ((model.state_rewards, True), (model.choice_rewards, False)):
-        for name, values in rewards.items():
-            of_pairs = values[states] if each else values
-            found[name] = found[name] + of_pairs if name in found else of_pairs
+        yield label, holds[states].astype(float)
+    for name in dict.fromkeys((*model.state_rewards, *model.choice_rewards)):
+        of_states = model.state_rewards.get(name)
+        column = model.choice_rewards.get(name, np.zeros(len(states)))
+        # A reward may be given for states, for choices, and for both.
+        yield name or "reward", column if of_states is None else column + of_states[states]
     if model.actions is not None:
         for number, name in enumerate(model.action_names):
             if name:
-                found[f"action {name}"] = (model.actions == number).astype(float)
-    for name in variables:
+                yield f"action {name}", (model.actions == number).astype(float)
+    for name in dict.fromkeys(variables):
         values = model.variables[name]
         there = np.unique(values)
         require(
@@ -146,11 +169,7 @@ def _features(
             f"{source}: variable {name!r} has {len(there)} values, more than {MOST_VALUES}",
         )
         for value in there:
-            found[f"{name}={value}"] = (values == value)[states].astype(float)
-    for name, column in found.items():
-        if column.any() and name not in taken:
-            taken.add(name)
-            yield name, column
+            yield f"{name}={value}", (values == value)[states].astype(float)
 
 
 def _distinct(model: UmbModel, states: Ints) -> tuple[Ints, tuple[str, ...]]:

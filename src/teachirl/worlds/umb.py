@@ -4,30 +4,29 @@ States have choices, choices have branches: `state-to-choices`, `choice-to-branc
 and a probability for each branch. Beside them are labels (bits) and rewards of states and choices,
 names of actions, and the values of the model's variables, packed bit by bit.
 
-A file is a stranger's. Nothing is written to disk; what a member declares is compared with what
-`index.json` says there is before anything is read.
+A file is a stranger's (`archives.py`): what a member declares is compared with what `index.json`
+says there is before anything is read.
 """
 
 from __future__ import annotations
 
-import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
-from ..errors import FileFormatError
 from ..files import JsonReader
+from .archives import Archive, opened
 
 MAX_INDEX = 16 << 20  # bytes of index.json
-MAX_BYTES = 4 << 30  # of all members together
-MAX_MEMBERS = 20_000
 MAX_STATES, MAX_BRANCHES = 50_000_000, 200_000_000
+# Of all labels, rewards and variables together.
+MAX_VALUES = 60_000_000
 SIZES = {"bool": 1, "double": 64, "int": 32, "uint": 32}
 
 
@@ -62,46 +61,30 @@ class UmbModel:
 
 def read_umb(path: Path) -> UmbModel:
     """Read a model; a file that is not what it claims to be is a `FileFormatError`."""
-    try:
-        with tarfile.open(path) as archive:
-            return _Reader(archive, str(path)).model()
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
-        if isinstance(error, FileFormatError) or (
-            isinstance(error, OSError) and error.filename is not None
-        ):
-            raise
-        raise FileFormatError(f"{path}: this is no UMB file: {error}") from None
+    with opened(path, "UMB") as archive:
+        return _Reader(archive).model()
 
 
 class _Reader:
     """The members of an archive, each read only if it is as large as it should be."""
 
-    def __init__(self, archive: tarfile.TarFile, source: str) -> None:
-        self.archive, self.source = archive, source
-        self.members: dict[str, tarfile.TarInfo] = {}
-        total = 0
-        for count, member in enumerate(archive):
-            total += member.size
-            if count >= MAX_MEMBERS or total > MAX_BYTES:
-                self.fail(
-                    f"expected at most {MAX_MEMBERS} members of {MAX_BYTES >> 30} GB, got more"
-                )
-            if member.isfile():
-                self.members[member.name.removeprefix("./")] = member
+    def __init__(self, archive: Archive) -> None:
+        self.archive, self.source, self.fail = archive, archive.source, archive.fail
         self.index = self._read_index()
         system = self.index.inside("transition-system")
         self.n_states = self._count(system, "#states", MAX_STATES)
         self.n_choices = self._count(system, "#choices", MAX_BRANCHES)
         self.n_branches = self._count(system, "#branches", MAX_BRANCHES)
         self.system = system
-
-    def fail(self, message: str) -> NoReturn:
-        raise FileFormatError(f"{self.source}: {message}")
+        self.values = 0
 
     def model(self) -> UmbModel:
         """All that is known of the model."""
         if self.system.get("#players", (int,), "a whole number") > 1:
             self.fail("expected a model with one player, got a game")
+        time = self.system.get("time", (str,), "text") if "time" in self.system.value else ""
+        if time not in ("", "discrete"):
+            self.fail(f"expected a model in discrete time, got {time!r}")
         kind = self.system.inside("branch-probability-type").get("type", (str,), "text")
         if kind != "double":
             self.fail(f"expected probabilities that are double, got {kind!r}")
@@ -130,7 +113,7 @@ class _Reader:
         )
 
     def _read_index(self) -> JsonReader:
-        raw = self._bytes("index.json", None, MAX_INDEX)
+        raw = self.archive.read("index.json", None, MAX_INDEX)
         try:
             return JsonReader.of_text(raw.decode(), f"{self.source}, index.json")
         except UnicodeDecodeError as error:
@@ -142,22 +125,8 @@ class _Reader:
             reader.fail(field, f"must lie in 1 … {most}, got {count!r}")
         return int(count)
 
-    def _bytes(self, name: str, size: int | None, most: int = MAX_BYTES) -> bytes:
-        """A member's content, which must be as large as that."""
-        member = self.members.get(name)
-        if member is None:
-            self.fail(f"expected a member {name}, got none")
-        if (size is not None and member.size != size) or member.size > most:
-            wanted = f"{size}" if size is not None else f"at most {most}"
-            self.fail(f"{name}: expected {wanted} bytes, got {member.size}")
-        file = self.archive.extractfile(member)
-        raw = b"" if file is None else file.read()
-        if len(raw) != member.size:
-            self.fail(f"{name}: expected {member.size} bytes, but it is cut off")
-        return raw
-
     def _numbers(self, name: str, kind: str, count: int) -> NDArray[Any]:
-        return np.frombuffer(self._bytes(name, count * np.dtype(kind).itemsize), kind)
+        return np.frombuffer(self.archive.read(name, count * np.dtype(kind).itemsize), kind)
 
     def _offsets(self, name: str, count: int, last: int) -> Ints:
         """Where the parts of each of `count` things begin, and where the last one ends."""
@@ -168,20 +137,28 @@ class _Reader:
 
     def _bits(self, name: str, count: int) -> NDArray[np.bool_]:
         """One bit each, in words of 64."""
-        raw = np.frombuffer(self._bytes(name, 8 * -(-count // 64)), np.uint8)
+        raw = np.frombuffer(self.archive.read(name, 8 * -(-count // 64)), np.uint8)
         return np.unpackbits(raw, count=count, bitorder="little").astype(bool)
+
+    def _allow(self, count: int) -> None:
+        """Refuse a model once there are too many values of labels, rewards and variables."""
+        self.values += count
+        if self.values > MAX_VALUES:
+            self.fail(
+                f"expected at most {MAX_VALUES} values of labels, rewards and variables, got more"
+            )
 
     def _annotations(
         self,
     ) -> tuple[dict[str, NDArray[np.bool_]], dict[str, Floats], dict[str, Floats]]:
-        given = (
-            self.index.get("annotations", (dict,), "an object") if self._has("annotations") else {}
-        )
+        there = "annotations" in self.index.value
+        given = self.index.get("annotations", (dict,), "an object") if there else {}
         labels: dict[str, NDArray[np.bool_]] = {}
         of_states: dict[str, Floats] = {}
         of_choices: dict[str, Floats] = {}
         for key, about in self._entries(given, "aps"):
             if "states" in about.get("applies-to", ()):
+                self._allow(self.n_states)
                 labels[_called(key, about)] = self._bits(
                     f"annotations/aps/{key}/states/values.bin", self.n_states
                 )
@@ -191,12 +168,10 @@ class _Reader:
                 ("choices", self.n_choices, of_choices),
             ):
                 if where in about.get("applies-to", ()):
+                    self._allow(count)
                     name = f"annotations/rewards/{key}/{where}/values.bin"
                     found[_called(key, about)] = self._numbers(name, "<f8", count).astype(float)
         return labels, of_states, of_choices
-
-    def _has(self, field: str) -> bool:
-        return isinstance(self.index.value, dict) and field in self.index.value
 
     def _entries(self, given: Any, group: str) -> list[tuple[str, Mapping[str, Any]]]:
         entries = given.get(group, {}) if isinstance(given, dict) else {}
@@ -207,14 +182,14 @@ class _Reader:
         return [(key, each) for key, each in entries.items() if _plain(key)]
 
     def _actions(self) -> tuple[Ints | None, tuple[str, ...]]:
-        if "actions/choices/values.bin" not in self.members:
+        if "actions/choices/values.bin" not in self.archive.members:
             return None, ()
         values = self._numbers("actions/choices/values.bin", "<u4", self.n_choices)
-        count = self.system.get("#choice-actions", (int,), "a whole number")
+        count = self._count(self.system, "#choice-actions", MAX_BRANCHES)
         ends = np.frombuffer(
-            self._bytes("actions/choices/string-mapping.bin", 8 * (count + 1)), "<u8"
+            self.archive.read("actions/choices/string-mapping.bin", 8 * (count + 1)), "<u8"
         )
-        text = self._bytes("actions/choices/strings.bin", int(ends[-1]))
+        text = self.archive.read("actions/choices/strings.bin", int(ends[-1]))
         if (ends[1:] < ends[:-1]).any() or (len(values) and int(values.max()) >= count):
             self.fail("actions/choices: expected the numbers of names, got others")
         names = [text[a:b].decode(errors="replace") for a, b in pairwise(ends)]
@@ -223,7 +198,7 @@ class _Reader:
     def _variables(self) -> dict[str, NDArray[Any]]:
         """Values of whole-number and true-or-false variables, unpacked."""
         name = "valuations/states/valuations.bin"
-        if name not in self.members:
+        if name not in self.archive.members:
             return {}
         try:
             [only] = self.index.value["valuations"]["states"]["classes"]
@@ -234,13 +209,14 @@ class _Reader:
         bits = sum(widths)
         if bits % 8 or bits == 0 or max(widths) > 64:
             self.fail(f"index.json: expected variables in whole bytes, got {bits} bits")
-        raw = np.frombuffer(self._bytes(name, self.n_states * bits // 8), np.uint8)
+        raw = np.frombuffer(self.archive.read(name, self.n_states * bits // 8), np.uint8)
         rows = raw.reshape(self.n_states, bits // 8)
         found: dict[str, NDArray[Any]] = {}
         first = 0
         for field, width in zip(fields, widths, strict=True):
-            if field.get("type", {}).get("type") in ("bool", "int", "uint"):
-                found[str(field["name"])] = _unpacked(rows, first, width, field)
+            if "padding" not in field and field["type"].get("type") in ("bool", "int", "uint"):
+                self._allow(self.n_states)
+                found[str(field.get("name", ""))] = _unpacked(rows, first, width, field)
             first += width
         return found
 
@@ -264,7 +240,8 @@ def _unpacked(rows: NDArray[np.uint8], first: int, width: int, field: Mapping[st
     if field["type"]["type"] == "int" and 0 < width < 64:
         values -= (values >> (width - 1)) << width
     offset = field.get("offset", 0)
-    return values + (offset if isinstance(offset, int) else 0)
+    small = isinstance(offset, int) and abs(offset) < 1 << 53
+    return values + (offset if small else 0)
 
 
 def _called(key: str, about: Mapping[str, Any]) -> str:
