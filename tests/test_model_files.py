@@ -1,7 +1,10 @@
 """Worlds written in Python, and worlds in the files of verification tools."""
 
+import gzip
 import io
 import json
+import subprocess
+import sys
 import tarfile
 
 import numpy as np
@@ -96,12 +99,13 @@ class TestModels:
             ti.worlds.from_model(3, 0.9)
 
 
-def umb(path, members=None, **changed):
+def umb(path, members=None, annotations=None, **changed):
     """A file with two states: in the first, 'stay' and 'go'; the second is for ever."""
     index = {
         "annotations": {
             "aps": {"0x67oal": {"alias": "goal", "applies-to": ["states"]}},
             "rewards": {"cost": {"applies-to": ["choices"]}},
+            **(annotations or {}),
         },
         "transition-system": {
             "#states": 2,
@@ -246,3 +250,120 @@ class TestUmb:
             ti.worlds.from_model_file(tmp_path / "m.txt", 0.9)
         with pytest.raises(FileNotFoundError):
             ti.worlds.from_model_file(tmp_path / "missing.umb", 0.9)
+
+    def test_labels_and_rewards_of_one_name_are_two_features(self, tmp_path):
+        values = np.array([1, 2, 0], "<f8").tobytes()
+        members = {"annotations/rewards/r/choices/values.bin": values}
+        index = {"rewards": {"r": {"alias": "goal", "applies-to": ["choices"]}}}
+        path = umb(tmp_path / "same.umb", members, annotations=index)
+        mdp = ti.worlds.from_model_file(path, 0.9)
+        assert mdp.feature_names[:2] == ("goal", "reward goal")
+        assert mdp.features.toarray()[:, :2].T.tolist() == [[0, 0, 1], [1, 2, 0]]
+
+    def test_a_problem_file_reads_it(self, tmp_path):
+        umb(tmp_path / "m.umb")
+        path = tmp_path / "problem.toml"
+        text = """
+            [world]
+            model = "m.umb"
+            variables = ["x"]
+            discount = 0.9
+            [reward.weights]
+            goal = 1.0
+            [learner]
+            sees = ["cost"]
+            [teach]
+            features = "all"
+        """
+        path.write_text(text)
+        problem = ti.read_problem(path)
+        assert problem.mdp.n_states == 2
+        assert [name for name, _ in problem.files] == ["m.umb"]
+        assert "x=3" in problem.teachables.names
+        for old, new, message in (
+            ('["x"]', '["y"]', "world.model: m.umb: there is no variable 'y'"),
+            ('"m.umb"', '"../m.umb"', "world.model: expected a file in the folder"),
+            ("discount = 0.9", "discount = 0.9\nconstants = { N = 3 }", "constants are for PRISM"),
+            (
+                "discount = 0.9",
+                'discount = 0.9\nconstants = { N = "x" }',
+                "world.constants.N: expected a finite number, or true or false, got 'x'",
+            ),
+            ("variables", "variable", "world.variable: there is no such key"),
+        ):
+            path.write_text(text.replace(old, new))
+            with pytest.raises(ti.FileFormatError) as refused:
+                ti.read_problem(path)
+            assert message in str(refused.value)
+
+    def test_hostile_files_take_no_memory(self, tmp_path):
+        """Each ends with one message and exit code 2, and all of them within a gigabyte."""
+        hostile(tmp_path)
+        done = subprocess.run(
+            [sys.executable, "-c", REFUSING, str(tmp_path)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
+        *told, memory = done.stdout.splitlines()
+        assert len(told) == len(list(tmp_path.glob("*.umb")))
+        for line in told:
+            assert line.startswith("2 1 "), line  # the exit code, how many lines were printed
+        assert int(memory) < 1 << 20, memory  # kilobytes
+
+
+# Calls the command for each file of a folder, in this one process, and tells what that took.
+REFUSING = """
+import contextlib, io, pathlib, resource, sys
+from teachirl.app import cli
+for path in sorted(pathlib.Path(sys.argv[1]).glob("*.umb")):
+    problem = path.with_suffix(".toml")
+    sys.argv[1:] = ["check", str(problem)]
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code
+    lines = said.getvalue().strip().splitlines()
+    print(code, len(lines), lines[:1])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def hostile(folder):
+    """Files that are not what they claim to be, each with a problem file that names it."""
+    whole = umb(folder / "links.umb").read_bytes()
+    with tarfile.open(folder / "links.umb", "w") as archive:
+        for name, target in (("index.json", "/etc/passwd"), ("../x", "../../x")):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = tarfile.SYMTYPE, target
+            archive.addfile(info)
+    (folder / "cut.umb").write_bytes(whole[: len(whole) // 2])
+    (folder / "empty.umb").write_bytes(b"")
+    umb(folder / "many.umb", **{"#states": 10**9})
+    umb(folder / "lying.umb", **{"#states": 10**7, "#choices": 10**7, "#branches": 10**8})
+    umb(folder / "nested.umb", {"index.json": b"[" * 10**6})
+    umb(folder / "offset.umb", {"index.json": b'{"transition-system": {"#states": 1e400}}'})
+    # A header that says there are 3 GB, and nothing behind it.
+    info = tarfile.TarInfo("state-to-choices.bin")
+    info.size = 3 << 30
+    (folder / "header.umb").write_bytes(info.tobuf() + b"\0" * 1024)
+    # A name of 3 GB, of which a tar would read all at once.
+    info = tarfile.TarInfo("././@LongLink")
+    info.type, info.size = tarfile.GNUTYPE_LONGNAME, 3 << 30
+    (folder / "name.umb").write_bytes(info.tobuf() + b"\0" * 1024)
+    # 100 MB of zeros in 100 kB: a bomb.
+    with gzip.open(folder / "bomb.umb", "wb", compresslevel=6) as file:
+        info = tarfile.TarInfo("state-to-choices.bin")
+        info.size = 100 << 20
+        file.write(info.tobuf())
+        for _ in range(100):
+            file.write(bytes(1 << 20))
+    for path in folder.glob("*.umb"):
+        path.with_suffix(".toml").write_text(
+            f'[world]\nmodel = "{path.name}"\ndiscount = 0.9\n[reward.weights]\ngoal = 1.0\n'
+            "[learner]\nsees = []\n"
+        )

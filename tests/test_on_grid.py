@@ -124,3 +124,82 @@ class TestMountainCar:
             found = ti.worst_case(mdp, view, weights, best.policy, mismatch)
             share = (found.lower - worst.value) / (best.value - worst.value)
             assert share == pytest.approx(wanted, abs=0.01)
+
+
+def interpolated(world, ticks, at, action):
+    """Where a grid's MDP leads from a point, on average, with what the points are."""
+    grid = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, len(ticks))
+    state = int(np.abs(grid - at).sum(axis=1).argmin())
+    row = world.mdp.dynamics.transitions[[world.mdp.dynamics.pair_of(state, action)]].toarray()[0]
+    return grid[state], row[: len(grid)] @ grid
+
+
+def test_the_pendulum_s_steps_are_gymnasium_s():
+    import gymnasium
+
+    world = ti.worlds.pendulum(21)
+    ticks = np.linspace(-np.pi, np.pi, 21, endpoint=False), np.linspace(-8, 8, 21)
+    env = gymnasium.make("Pendulum-v1").unwrapped
+    for action, torque in enumerate((-2.0, -1.0, 0.0, 1.0, 2.0)):
+        at, reached = interpolated(world, ticks, [0.5, 1.6], action)
+        env.reset(seed=0)
+        env.state = at.copy()
+        _, reward, _, _, _ = env.step(np.array([torque]))
+        assert reached == pytest.approx(env.state, abs=1e-6)
+        state = 12 * 21 + 12
+        assert at == pytest.approx([ticks[0][12], ticks[1][12]])
+        paid = world.mdp.features[world.mdp.dynamics.pair_of(state, action)] @ world.weights
+        assert reward == pytest.approx(paid, abs=1e-6)
+    # Hanging down, it turns over the border of the angle.
+    down = world.mdp.dynamics.transitions[[world.mdp.dynamics.pair_of(0 * 21 + 8, 2)]].toarray()[0]
+    assert set(np.flatnonzero(down) // 21) == {20, 0}
+
+
+def test_the_pole_s_steps_are_gymnasium_s():
+    import gymnasium
+
+    world = ti.worlds.cart_pole(7)
+    lean = 12 * 2 * np.pi / 360
+    ticks = [np.linspace(-each, each, 7) for each in (2.4, 3.0, lean, 3.5)]
+    env = gymnasium.make("CartPole-v1").unwrapped
+    for action in (0, 1):
+        at, reached = interpolated(world, ticks, [0.8, -1.0, 0.0, 0.0], action)
+        env.reset(seed=0)
+        env.state = tuple(at)
+        assert reached == pytest.approx(env.step(action)[0], abs=1e-6)
+    # From far outside with speed, it is over.
+    mdp = world.mdp
+    last = mdp.dynamics.transitions[[mdp.dynamics.pair_of(6 * 343 + 6 * 49, 0)]].toarray()[0]
+    assert last[-1] == 1.0
+
+
+def test_what_comes_round_again():
+    mdp = line(shape=[10], wraps=[True], step=lambda points, action: points + 0.97).mdp
+    rows = mdp.dynamics.transitions.toarray()[::2]
+    for state in range(10):
+        assert rows[state, [state - 1, state]] == pytest.approx([0.3, 0.7])
+    with pytest.raises(ti.InvalidInputError, match="wraps must have 1 entries, got 2"):
+        line(wraps=[True, False])
+
+
+def test_two_resolutions_side_by_side():
+    found = ti.compare_resolutions(ti.worlds.mountain_car, (11, 15), ["position", "velocity"])
+    assert found.states == (122, 226)
+    for points, value, share in zip((11, 15), found.values, found.guaranteed, strict=True):
+        world = ti.worlds.mountain_car(points)
+        best = ti.optimal_policy(world.mdp, world.weights)
+        view = ti.Worldview.select(world.mdp, ["position", "velocity"])
+        assert value == best.value
+        assert share == ti.certify(world.mdp, view, world.weights, best.policy).guaranteed
+    assert found.difference == found.guaranteed[1] - found.guaranteed[0]
+    assert str(found).splitlines()[-1].startswith("difference")
+    assert "nothing certifies the grid" in found._repr_html_()
+    for wrong in ((15, 11), (11,)):
+        with pytest.raises(ti.InvalidInputError, match="the smaller first"):
+            ti.compare_resolutions(ti.worlds.mountain_car, wrong, [])
+    with pytest.raises(ti.InvalidInputError, match="must return a World with weights"):
+        ti.compare_resolutions(lambda points: line(shape=[points]), (5, 6), ["place"])
+
+
+def test_the_grid_is_told_of():
+    assert "a grid of 11 points, not the continuous world" in line().note

@@ -21,6 +21,7 @@ from .guarantees.diameter import Diameter, diameter
 from .guarantees.gap_bounds import Bound
 from .guarantees.plausible.certificate import RewardsCertificate, RewardsStatus
 from .guarantees.plausible.judgement import Criterion, Judgement, Measure
+from .guarantees.resolutions import Resolutions, compare_resolutions
 from .guarantees.theorem_2 import LooksOptimal
 from .guarantees.worst_case import best_case, worst_case
 from .mdp.dynamics import Dynamics
@@ -87,6 +88,7 @@ __all__ = [
     "Policy",
     "Probe",
     "Problem",
+    "Resolutions",
     "Rewards",
     "RewardsCertificate",
     "RewardsKind",
@@ -112,6 +114,7 @@ __all__ = [
     "best_subset",
     "blind_spot",
     "certify",
+    "compare_resolutions",
     "diagnose",
     "diameter",
     "estimate_mdp",

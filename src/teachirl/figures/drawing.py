@@ -331,7 +331,13 @@ def _cells(axis: Any, mark: Cells, place: int) -> None:
 
 
 def _ticks(put: Callable[..., Any], names: tuple[str, ...]) -> None:
-    put(range(len(names)), [plain(name) for name in names])
+    """Names beside rows or columns: all up to twenty, else about eight with even spaces."""
+    last, step = len(names) - 1, 1
+    if len(names) > 20:
+        # The last one is named, too, if that is possible.
+        fitting = range(math.ceil(last / 8), last // 3 + 1)
+        step = next((each for each in fitting if last % each == 0), fitting[0])
+    put(range(0, len(names), step), [plain(name) for name in names[::step]])
 
 
 def _contrast(axis: Any, mark: Contrast, place: int) -> None:

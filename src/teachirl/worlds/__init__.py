@@ -1,6 +1,6 @@
 """Ready-made worlds."""
 
-from .continuous import mountain_car
+from .continuous import cart_pole, mountain_car, pendulum
 from .driving import Traffic, driving
 from .exploration import Model
 from .garnet import garnet
@@ -8,6 +8,7 @@ from .grids import chain, gridworld
 from .gymnasium import from_gymnasium
 from .model import from_model
 from .model_files import from_model_file
+from .objectworld import objectworld
 from .obstacles import obstacles
 from .on_grid import on_grid
 from .simulation import Simulator
@@ -19,6 +20,7 @@ __all__ = [
     "Simulator",
     "Traffic",
     "World",
+    "cart_pole",
     "chain",
     "driving",
     "from_gymnasium",
@@ -28,6 +30,8 @@ __all__ = [
     "garnet",
     "gridworld",
     "mountain_car",
+    "objectworld",
     "obstacles",
     "on_grid",
+    "pendulum",
 ]

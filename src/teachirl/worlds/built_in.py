@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..mdp.model import MDP
-from .continuous import mountain_car
+from .continuous import cart_pole, mountain_car, pendulum
 from .driving import driving
 from .garnet import garnet
 from .grids import chain, chain_map, gridworld, gridworld_map
 from .map import Map
+from .objectworld import objectworld
 from .obstacles import obstacles
 from .world import World
 
@@ -62,7 +63,22 @@ def _garnet_size(
 
 def _car_size(points: int = 51, **_: Any) -> tuple[int, int]:
     states = max(points, 0) ** 2 + 1
-    return states, 12 * states
+    return states, 18 * states
+
+
+def _pendulum_size(points: int = 51, **_: Any) -> tuple[int, int]:
+    states = max(points, 0) ** 2
+    return states, 35 * states
+
+
+def _pole_size(points: int = 9, **_: Any) -> tuple[int, int]:
+    states = max(points, 0) ** 4 + 1
+    return states, 32 * states
+
+
+def _objects_size(size: int = 10, objects: int = 12, colours: int = 2, **_: Any) -> tuple[int, int]:
+    states = max(size, 0) ** 2
+    return states, states * max(25, 2 + 10 * colours, 2 * objects)
 
 
 def _checked_by_itself(**_: Any) -> tuple[int, int]:
@@ -70,12 +86,15 @@ def _checked_by_itself(**_: Any) -> tuple[int, int]:
 
 
 BUILT_IN = {
+    "cart_pole": BuiltIn(cart_pole, _pole_size),
     "chain": BuiltIn(chain, _chain_size, chain_map),
     "driving": BuiltIn(driving, _checked_by_itself),
     "garnet": BuiltIn(garnet, _garnet_size),
     "gridworld": BuiltIn(gridworld, _grid_size, gridworld_map),
     "mountain_car": BuiltIn(mountain_car, _car_size),
+    "objectworld": BuiltIn(objectworld, _objects_size),
     "obstacles": BuiltIn(obstacles, _grid_size),
+    "pendulum": BuiltIn(pendulum, _pendulum_size),
 }
 
 __all__ = ["BUILT_IN", "BuiltIn"]

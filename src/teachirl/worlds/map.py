@@ -58,6 +58,8 @@ class Map:
     walls : array [n, 4]: row and column where a wall begins and where it ends, in corners of cells;
         None for none
     row_names, column_names : empty if they are numbered
+    row_label, column_label : what rows and columns are, such as ``velocity``; empty for no more
+        than their names
     feature_shape : rows and columns of the macrocells that the features are, numbered row by row;
         None if features are something else
     surroundings : what is around the one who acts; None if that is not known
@@ -70,6 +72,8 @@ class Map:
     walls: Floats | None = None
     row_names: tuple[str, ...] = ()
     column_names: tuple[str, ...] = ()
+    row_label: str = ""
+    column_label: str = ""
     feature_shape: tuple[int, int] | None = None
     surroundings: Surroundings | None = None
 
@@ -79,7 +83,8 @@ class Map:
         if self.shape[0] == 1 and self.column_names:
             return self.column_names[column]
         if self.row_names:
-            return f"{self.column_names[column]}, {self.row_names[row]}"
+            across = f"{self.column_label} {self.column_names[column]}".strip()
+            return f"{across}, {f'{self.row_label} {self.row_names[row]}'.strip()}"
         return f"column {column}" if self.shape[0] == 1 else f"row {row}, column {column}"
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -74,26 +77,65 @@ def _built(path: Path, folder: Path, constants: Mapping[str, Any] | None) -> Pat
     except ImportError:
         raise MissingExtraError("stormpy", "storm") from None
     path.read_bytes()  # an error that names the file, if it is not there
-    settled = ",".join(f"{name}={value}" for name, value in (constants or {}).items())
-    try:
-        if path.suffix.lower() == ".jani":
-            description, properties = stormpy.parse_jani_model(str(path))
-            del properties
-        else:
-            description = stormpy.parse_prism_program(str(path))
-        description, _ = stormpy.instantiate_constants(description, settled)
-        options = stormpy.BuilderOptions(build_full=True)
-        options.set_build_state_valuations()
-        options.set_build_choice_labels()
-        options.set_build_all_reward_models()
-        options.set_build_all_labels()
-        model = stormpy.build_model[float](description, options=options)
-    except (RuntimeError, stormpy.exceptions.StormError) as error:
-        reason = f"{error}".strip().splitlines()[-1]
-        raise FileFormatError(f"{path}: Storm refuses it: {reason}") from None
+    settled = ",".join(f"{name}={_written(value)}" for name, value in (constants or {}).items())
     made = folder / "model.umb"
-    io.export_to_umb(model, str(made))
+    try:
+        with _silence():
+            if path.suffix.lower() == ".jani":
+                description, properties = stormpy.parse_jani_model(str(path))
+                del properties
+            else:
+                description = stormpy.parse_prism_program(str(path))
+            _check_constants(path, description, constants or {})
+            description, _ = stormpy.instantiate_constants(description, settled)
+            options = stormpy.BuilderOptions(build_full=True)
+            options.set_build_state_valuations()
+            options.set_build_choice_labels()
+            options.set_build_all_reward_models()
+            options.set_build_all_labels()
+            model = stormpy.build_model[float](description, options=options)
+            io.export_to_umb(model, str(made))
+    except (RuntimeError, stormpy.exceptions.StormError) as error:
+        # Its name, what is wrong and where, then the line, then a mark below its place.
+        said = [line.strip() for line in f"{error}".split("\n")][:2]
+        reason = " ".join(" ".join(said).split()).partition("Exception: ")[2] or f"{error}"
+        raise FileFormatError(f"{path}: Storm refuses it: {reason}") from None
     return made
+
+
+def _check_constants(path: Path, description: Any, given: Mapping[str, Any]) -> None:
+    """Each constant that the model leaves open must be given, and no other."""
+    left = [each.name for each in description.constants if not each.defined]
+    missing = [name for name in left if name not in given]
+    if missing:
+        raise FileFormatError(f"{path}: it leaves open what {some(missing)} is: give constants")
+    other = [name for name in given if name not in left]
+    if other:
+        there = f"those are {some(left)}" if left else "there are none"
+        raise FileFormatError(f"{path}: {some(other)} is no constant that it leaves open; {there}")
+
+
+def _written(value: object) -> str:
+    """A constant as Storm reads it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Within the block nothing is printed: Storm tells its errors twice, past Python."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [os.dup(1), os.dup(2)]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for place in (1, 2):
+            os.dup2(nowhere, place)
+        yield
+    finally:
+        for place, copy in zip((1, 2), kept, strict=True):
+            os.dup2(copy, place)
+            os.close(copy)
+        os.close(nowhere)
 
 
 def _mdp(model: UmbModel, discount: float, variables: Sequence[str], source: str) -> MDP:
@@ -156,7 +198,7 @@ def _columns(
         of_states = model.state_rewards.get(name)
         column = model.choice_rewards.get(name, np.zeros(len(states)))
         # A reward may be given for states, for choices, and for both.
-        yield name or "reward", column if of_states is None else column + of_states[states]
+        yield name, column if of_states is None else column + of_states[states]
     if model.actions is not None:
         for number, name in enumerate(model.action_names):
             if name:

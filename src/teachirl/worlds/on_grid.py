@@ -3,7 +3,7 @@
 Where a step leads between grid points, the weights of interpolation are non-negative and sum to 1:
 taken as probabilities they make an MDP (Kushner and Dupuis 2001; Munos and Moore 2002). It comes
 nearer to the continuous world as the grid becomes finer, and nothing certifies how near it is:
-what is guaranteed is guaranteed of the grid's MDP. Make two, of different resolutions, and compare.
+what is guaranteed is guaranteed of the grid's MDP. `compare_resolutions` compares two.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def on_grid(
     start: ArrayLike,
     ends: Callable[[Floats], ArrayLike] | None = None,
     axes: Sequence[str] | None = None,
+    wraps: Sequence[bool] | None = None,
 ) -> World:
     """The MDP of continuous dynamics, on a grid of points between two corners.
 
@@ -54,6 +55,8 @@ def on_grid(
     ends : Callable, from where a step leads, points [n, d], to bools [n]: whether the episode ends
         there; None if it never ends
     axes : sequence of d str, what the directions are called; numbered by default
+    wraps : sequence of d bool, which directions come round again, as an angle does: `high` is the
+        same as `low` there; none by default
 
     Returns
     -------
@@ -75,7 +78,7 @@ def on_grid(
     >>> world.mdp.n_states, world.mdp.start.round(3)[:4]
     (11, array([0. , 0. , 0.5, 0.5]))
     """
-    grid = _Grid(low, high, shape, axes)
+    grid = _Grid(low, high, shape, axes, wraps)
     n, count = grid.size, len(actions)
     require(count >= 1, "actions must name at least one action, got none")
     points = grid.points()
@@ -104,14 +107,24 @@ def on_grid(
         action_names=tuple(actions),
         feature_names=tuple(columns[0]),
     )
-    return World(mdp, map=grid.map(sink, count))
+    sizes = " × ".join(map(str, grid.shape))
+    note = (
+        f"This is the MDP on a grid of {sizes} points, not the continuous world itself: nothing "
+        "certifies how near they are. Compare it with a finer grid."
+    )
+    return World(mdp, map=grid.map(sink, count), note=note)
 
 
 class _Grid:
     """Points of a box, the last direction first."""
 
     def __init__(
-        self, low: ArrayLike, high: ArrayLike, shape: Sequence[int], axes: Sequence[str] | None
+        self,
+        low: ArrayLike,
+        high: ArrayLike,
+        shape: Sequence[int],
+        axes: Sequence[str] | None,
+        wraps: Sequence[bool] | None,
     ) -> None:
         self.low, self.high = as_floats("low", low), as_floats("high", high)
         self.shape = tuple(shape)
@@ -129,12 +142,16 @@ class _Grid:
         )
         self.axes: Names = tuple(axes) if axes is not None else tuple(map(str, range(d)))
         require(len(self.axes) == d, f"axes must have {d} names, got {len(self.axes)}")
+        self.wraps = np.zeros(d, dtype=bool) if wraps is None else np.array(wraps, dtype=bool)
+        require(self.wraps.shape == (d,), f"wraps must have {d} entries, got {len(self.wraps)}")
 
     @property
     def ticks(self) -> list[Floats]:
         """The places of the points along each direction."""
-        ends = zip(self.low, self.high, self.shape, strict=True)
-        return [np.linspace(low, high, count) for low, high, count in ends]
+        ends = zip(self.low, self.high, self.shape, self.wraps, strict=True)
+        return [
+            np.linspace(low, high, count, endpoint=not wraps) for low, high, count, wraps in ends
+        ]
 
     def points(self) -> Floats:
         """array [n, d]"""
@@ -147,20 +164,23 @@ class _Grid:
         wanted = (len(found) if count is None else count, len(self.shape))
         require(found.shape == wanted, f"{name} must have shape {wanted}, got {found.shape}")
         check_finite(name, found)
-        return np.clip(found, self.low, self.high)
+        inside = np.clip(found, self.low, self.high)
+        around = self.low + np.mod(found - self.low, self.high - self.low)
+        return np.where(self.wraps, around, inside)
 
     def weights(self, points: Floats) -> sp.csr_array:
         """The weights of interpolation [m, n] of points [m, d]: 2^d of them a row, sum 1."""
         counts = np.array(self.shape)
-        place = (points - self.low) / (self.high - self.low) * (counts - 1)
-        base = np.clip(np.floor(place).astype(np.int64), 0, counts - 2)
+        spaces = np.where(self.wraps, counts, counts - 1)
+        place = (points - self.low) / (self.high - self.low) * spaces
+        base = np.clip(np.floor(place).astype(np.int64), 0, spaces - 1)
         part = np.clip(place - base, 0.0, 1.0)
         strides = np.append(np.cumprod(counts[::-1])[::-1][1:], 1)
         rows, columns, values = [], [], []
         for corner in itertools.product((0, 1), repeat=len(counts)):
             far = np.array(corner, dtype=bool)
             values.append(np.where(far, part, 1.0 - part).prod(axis=1))
-            columns.append((base + far) @ strides)
+            columns.append(((base + far) % counts) @ strides)
             rows.append(np.arange(len(points)))
         entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
         found = sp.csr_array(entries, shape=(len(points), self.size))
@@ -190,6 +210,8 @@ class _Grid:
             np.zeros((actions, 2)),
             row_names=tuple(f"{tick:.3g}" for tick in self.ticks[1][::-1]),
             column_names=tuple(f"{tick:.3g}" for tick in self.ticks[0]),
+            row_label=self.axes[1],
+            column_label=self.axes[0],
         )
 
 

@@ -63,8 +63,8 @@ def plot_policy(world: World | MDP, policy: Policy) -> Picture:
         raise AssertionError
     drawn = Whereabouts(mdp, around, occupancy(mdp, policy))
     # Rows and columns with names need no more of them, and one row needs none.
-    x_label = "" if around.column_names else "column"
-    y_label = "" if around.row_names or around.shape[0] == 1 else "row"
+    x_label = around.column_label or ("" if around.column_names else "column")
+    y_label = around.row_label or ("" if around.row_names or around.shape[0] == 1 else "row")
     panel = Panel("", x_label, y_label, (drawn.cells("policy"),))
     return Picture(Figure("policy", caption_of(mdp, around), (panel,)), (drawn.sentence(),))
 
@@ -82,7 +82,8 @@ def caption_of(mdp: MDP, around: Map) -> str:
 
 
 def _has_arrows(around: Map) -> bool:
-    return around.shape[0] * around.shape[1] <= MOST_ARROWS
+    """Whether arrows can be seen, and actions lead somewhere by their names."""
+    return around.shape[0] * around.shape[1] <= MOST_ARROWS and bool(around.steps.any())
 
 
 class Whereabouts:

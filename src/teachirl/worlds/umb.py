@@ -88,7 +88,11 @@ class _Reader:
         kind = self.system.inside("branch-probability-type").get("type", (str,), "text")
         if kind != "double":
             self.fail(f"expected probabilities that are double, got {kind!r}")
-        offsets = self._offsets("state-to-choices.bin", self.n_states, self.n_choices)
+        # Of a chain, where every state has one choice, that need not be said.
+        if "state-to-choices.bin" not in self.archive.members and self.n_choices == self.n_states:
+            offsets = np.arange(self.n_states + 1)
+        else:
+            offsets = self._offsets("state-to-choices.bin", self.n_states, self.n_choices)
         indptr = self._offsets("choice-to-branches.bin", self.n_choices, self.n_branches)
         targets = self._numbers("branch-to-target.bin", "<u8", self.n_branches)
         if len(targets) and int(targets.max()) >= self.n_states:

@@ -24,6 +24,7 @@ class World:
     map : Map, where the states lie; None if the world cannot be drawn
     reward_feature : str, the name of the feature that is the reward itself, which no sensor shows;
         None if there is no such feature
+    note : str, what a reader of a guarantee must know about where the MDP comes from; mostly empty
 
     Examples
     --------
@@ -38,6 +39,7 @@ class World:
     prices: Floats | None = None
     map: Map | None = None
     reward_feature: str | None = None
+    note: str = ""
 
     def __post_init__(self) -> None:
         k = self.mdp.n_features

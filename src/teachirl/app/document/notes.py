@@ -24,7 +24,8 @@ def rests_on(problem: Problem, assessment: Assessment | None = None) -> Section:
     -------
     Section, without sentences if there is nothing to say
     """
-    said = [*_of_the_learner(problem), *_of_rewards(problem), *_of_episodes(problem)]
+    said = [problem.world.note] if problem.world.note else []
+    said += [*_of_the_learner(problem), *_of_rewards(problem), *_of_episodes(problem)]
     if assessment is not None:
         said += _of_the_worst_case(assessment)
     return Section("What this rests on", (Bullets(tuple(map(Sentence, said)), "notes"),))

@@ -114,7 +114,8 @@ def _visits_figure(mdp: MDP, around: Map, visits: Mapping[str, Floats], title: s
     limit = max(float(each.visits.max()) for each in drawn.values())
     panels, columns = [], [Column("", "place", value=around.name)]
     for name, each in drawn.items():
-        panels.append(Panel(name, "", "", (each.cells(name, limit),)))
+        labels = around.column_label, around.row_label
+        panels.append(Panel(name, *labels, (each.cells(name, limit),)))
         columns.append(Column("", f"{name}: visits", number, each.often))
         columns.append(Column("", f"{name}: mostly", value=each.mostly))
     order = _most_different([each.visits for each in drawn.values()])

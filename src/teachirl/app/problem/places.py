@@ -80,7 +80,7 @@ def called_by_name(path: Path, name: str) -> Iterator[None]:
     """Readers call a file by its full path; a message calls it as the problem file does."""
     try:
         yield
-    except FileFormatError as error:
+    except (FileFormatError, InvalidInputError) as error:
         raise FileFormatError(str(error).replace(str(path), name)) from error
 
 
