@@ -710,6 +710,7 @@ def test_built_in_worlds_know_their_size_and_where_states_lie(name: str) -> None
     given: dict[str, Any] = {
         "gridworld": {"size": 6, "block": 2},
         "mountain_car": {"points": 9},
+        "cart_pole": {"points": 3},
         "garnet": {"n_states": 9, "n_actions": 2, "branching": 3, "n_features": 4},
     }.get(name, {})
     entry = BUILT_IN[name]
@@ -719,7 +720,7 @@ def test_built_in_worlds_know_their_size_and_where_states_lie(name: str) -> None
     world = entry.world(**given)
     assert states in (0, world.mdp.n_states)  # the highway has limits of its own
     assert numbers == 0 or numbers >= world.mdp.dynamics.transitions.nnz
-    assert (world.map is None) == (name == "garnet")
+    assert (world.map is None) == (name in ("cart_pole", "garnet"))
     if world.map is not None:
         assert world.map.cells.shape == (world.mdp.n_states,)
         assert world.map.steps.shape == (world.mdp.n_actions, 2)

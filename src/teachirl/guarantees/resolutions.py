@@ -101,9 +101,8 @@ def compare_resolutions(
     Examples
     --------
     >>> import teachirl as ti
-    >>> sees = ["position", "velocity"]
-    >>> found = ti.compare_resolutions(ti.worlds.mountain_car, (21, 41), sees)
-    >>> abs(found.difference) < 0.05
+    >>> found = ti.compare_resolutions(ti.worlds.pendulum, (11, 15), ["height", "spin"])
+    >>> found.certificates[1].guaranteed - found.certificates[0].guaranteed == found.difference
     True
     """
     require(

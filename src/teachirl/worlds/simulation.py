@@ -50,7 +50,7 @@ class Simulator(Protocol):
     ...         return float(self.place == 4), self.place in (0, 4)
     >>> world = ti.worlds.from_simulator(Walk(), discount=0.9)
     >>> world.mdp
-    MDP(4 states, 7 state-action pairs, 1 features per pair, discount 0.9)
+    MDP(4 states, 7 state-action pairs, 1 feature per pair, discount 0.9)
     >>> round(ti.optimal_policy(world.mdp, world.weights).value, 3)
     0.801
     """
