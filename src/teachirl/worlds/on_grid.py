@@ -92,27 +92,20 @@ def on_grid(
         rows.append(grid.weights(reached))
         columns.append(_columns(features(points.copy(), action), n, action, columns))
     sink = bool(over.any())
-    first = grid.checked("start", np.atleast_2d(as_floats("start", start)), None)
-    begins = np.asarray(grid.weights(first).mean(axis=0)).ravel()
     mdp = MDP.from_pairs(
         np.append(np.repeat(np.arange(n), count), np.full(int(sink), n)),
         np.append(np.tile(np.arange(count), n), np.zeros(int(sink), dtype=np.int64)),
         _transitions(rows, over, sink),
         _stacked(columns, n, sink),
         discount=discount,
-        start=np.append(begins / begins.sum(), [0.0] * sink),
+        start=np.append(grid.start(start), [0.0] * sink),
         n_states=n + sink,
         n_actions=count,
         state_names=grid.names() + ("the end",) * sink,
         action_names=tuple(actions),
         feature_names=tuple(columns[0]),
     )
-    sizes = " × ".join(map(str, grid.shape))
-    note = (
-        f"This is the MDP on a grid of {sizes} points, not the continuous world itself: nothing "
-        "certifies how near they are. Compare it with a finer grid."
-    )
-    return World(mdp, map=grid.map(sink, count), note=note)
+    return World(mdp, map=grid.map(sink, count), note=grid.note)
 
 
 class _Grid:
@@ -153,6 +146,15 @@ class _Grid:
             np.linspace(low, high, count, endpoint=not wraps) for low, high, count, wraps in ends
         ]
 
+    @property
+    def note(self) -> str:
+        """What a guarantee is about."""
+        return (
+            f"This is the MDP on a grid of {' × '.join(map(str, self.shape))} points, not the "
+            "continuous world itself: nothing certifies how near they are. Compare it with a finer "
+            "grid."
+        )
+
     def points(self) -> Floats:
         """array [n, d]"""
         mesh = np.meshgrid(*self.ticks, indexing="ij")
@@ -187,6 +189,12 @@ class _Grid:
         found.eliminate_zeros()
         sums = np.asarray(found.sum(axis=1)).ravel()
         return sp.csr_array(sp.diags_array(1.0 / sums) @ found)
+
+    def start(self, points: ArrayLike) -> Floats:
+        """The probability [n] of each point where one begins at these, all equally likely."""
+        first = self.checked("start", np.atleast_2d(as_floats("start", points)), None)
+        begins = np.asarray(self.weights(first).mean(axis=0)).ravel()
+        return np.asarray(begins / begins.sum())
 
     def names(self) -> Names:
         """What to call each point."""

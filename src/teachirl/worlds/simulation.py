@@ -52,7 +52,7 @@ class Simulator(Protocol):
     >>> world.mdp
     MDP(4 states, 7 state-action pairs, 1 feature per pair, discount 0.9)
     >>> round(ti.optimal_policy(world.mdp, world.weights).value, 3)
-    0.801
+    0.853
     """
 
     def rng(self, generator: Any) -> None:
