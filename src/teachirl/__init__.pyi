@@ -22,6 +22,7 @@ from .guarantees.gap_bounds import Bound
 from .guarantees.plausible.certificate import RewardsCertificate, RewardsStatus
 from .guarantees.plausible.judgement import Criterion, Judgement, Measure
 from .guarantees.resolutions import Resolutions, compare_resolutions
+from .guarantees.sensitivity import Sensitivity, sensitivity
 from .guarantees.theorem_2 import LooksOptimal
 from .guarantees.worst_case import best_case, worst_case
 from .mdp.dynamics import Dynamics
@@ -94,6 +95,7 @@ __all__ = [
     "RewardsKind",
     "RewardsStatus",
     "Round",
+    "Sensitivity",
     "Shown",
     "ShownStatus",
     "SoftPlan",
@@ -136,6 +138,7 @@ __all__ = [
     "relative_risk",
     "risk_after",
     "sample_trajectories",
+    "sensitivity",
     "soft_policy",
     "teach",
     "teachers",

@@ -9,9 +9,11 @@ from functools import cached_property
 
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
+from ...demonstrations.trajectories import terminal_states
 from ...guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ...guarantees.certificate import Certificate, certify
 from ...guarantees.gap_bounds import Bound
+from ...guarantees.sensitivity import Sensitivity, sensitivity
 from ...guarantees.worst_case import worst_case
 from ...mdp import clock
 from ...mdp.occupancy import feature_expectations
@@ -141,6 +143,28 @@ class Assessment:
         self.parts[0].advance()
         return found
 
+    @cached_property
+    def sensitivity(self) -> Sensitivity | None:
+        """What is guaranteed of learners who miss a little; None if there was no time for it."""
+        problem, share = self.problem, self.patience.share(0.5, ASIDE)
+        found = list[Sensitivity]()
+        began = clock.seconds()
+        optimal_policy(problem.mdp, problem.weights)
+        needed = (clock.seconds() - began) * (2 * problem.worldview.n_rows + LOOKS)
+        if needed <= share.seconds and not share.over():
+            with share.work():
+                mdp, view, shown = problem.mdp, problem.worldview, self.demonstration
+                left = share.left()
+                found.append(sensitivity(mdp, view, problem.weights, shown, max_seconds=left))
+        self.parts[0].advance()
+        return found[0] if found else None
+
+    @property
+    def ends(self) -> bool:
+        """Whether episodes end, in states that can be reached."""
+        mdp = self.problem.mdp
+        return bool(terminal_states(mdp)[mdp.dynamics.reachable].any())
+
     @property
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Those of Theorem 1, if there was time, of the width and of the exact worst case."""
@@ -209,7 +233,7 @@ def assess(
     [('cell 1', 4.1), ('cell 5', 4.1)]
     """
     progress, patience = progress or Progress(), Patience(seconds)
-    parts = progress.part("theorems", 1), progress.part("learners", len(LEARNERS), weight=0.5)
+    parts = progress.part("theorems", 2), progress.part("learners", len(LEARNERS), weight=0.5)
     task, view = problem.task, problem.worldview
     mdp, weights, shown = problem.mdp, problem.weights, task.demonstration
     mismatch = problem.matching.within(view, shown)

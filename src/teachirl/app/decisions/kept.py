@@ -192,7 +192,8 @@ class Remembering:
 
     def __init__(self, teacher: Teacher, problem: Problem) -> None:
         self.teacher, self.problem = teacher, problem
-        self._known: dict[int, int] = {}
+        # What was chosen, and what was second if that is known, else −1.
+        self._known: dict[int, tuple[int, int]] = {}
 
     @property
     def fingerprint(self) -> str:
@@ -205,13 +206,13 @@ class Remembering:
         """What was chosen, by where."""
         return {
             "places": np.array(list(self._known), dtype=float),
-            "chosen": np.array(list(self._known.values()), dtype=float),
+            "chosen": np.array(list(self._known.values()), dtype=float).reshape(-1, 2),
         }
 
     def resume(self, record: dict[str, Floats]) -> None:
         """Know what was chosen before."""
-        chosen = record["chosen"].astype(int).tolist()
-        self._known |= dict(zip(record["places"].astype(int).tolist(), chosen, strict=True))
+        places, chosen = (record[name].astype(int).tolist() for name in ("places", "chosen"))
+        self._known |= {place: (a, b) for place, (a, b) in zip(places, chosen, strict=True)}
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
         """What the other teacher chooses, or chose.
@@ -226,14 +227,16 @@ class Remembering:
         Choice
         """
         place = _place(situation)
-        known = self._known.get(place)
+        known, second = self._known.get(place, (-1, -1))
         if known in situation.candidates:
-            return Choice(known, np.full(len(situation.task.teachable), np.nan))
+            scores = np.full(len(situation.task.teachable), np.nan)
+            return Choice(known, scores, second=second if second >= 0 else None)
         before = repr(rng.bit_generator.state)
         choice = self.teacher.choose(situation, rng)
         sure = choice.demonstration is None and repr(rng.bit_generator.state) == before
         if sure and isinstance(choice, Choice) and choice.feature is not None:
-            self._known[place] = int(choice.feature)
+            second = -1 if choice.second is None else int(choice.second)
+            self._known[place] = int(choice.feature), second
         return choice
 
 

@@ -94,7 +94,7 @@ def readings(problem: Problem) -> Readings | None:
     def guaranteed(matching: Matching) -> float:
         return task.guaranteed(view, shown, matching, max_seconds=ASIDE)
 
-    near, far = Matching(problem.mismatch, problem.nearest), Matching()
+    near, far = Matching(problem.matching.mismatch, problem.nearest), Matching()
     recordings = Reading(
         "the learner matches the recordings", near.within(view, shown), guaranteed(near), 1.0
     )

@@ -106,7 +106,7 @@ def _second_best(problem: Problem, teacher: Teacher, moment: Moment) -> Alternat
     if feature is None:
         return None
     features = problem.teachables
-    view = situation.view.extend(features.features[feature])
+    view = situation.view.extend(problem.teachable[feature])
     guaranteed = problem.guaranteed(view, shown)
     return Alternative(features.names[feature], float(features.costs[feature]), guaranteed)
 

@@ -67,6 +67,8 @@ class TeachingPlan:
     below : the step where the simulated learner falls furthest below what is guaranteed, and its
         Shortfall; None if it never does
     policy : what to demonstrate after `stop` steps; None if it was recorded
+    witness : the worst policy that looks right to a learner who was taught that; None if none was
+        found
     show : WhatToShow, about what is demonstrated
     differences : how what to demonstrate differs from the optimal policy's features, if it does
     lesson : Lesson, with all the rounds
@@ -85,6 +87,7 @@ class TeachingPlan:
     gap: GreedyGap | None
     below: tuple[int, Shortfall] | None
     policy: Policy | None
+    witness: Policy | None
     show: WhatToShow
     differences: tuple[Difference, ...]
     lesson: Lesson
@@ -166,7 +169,7 @@ def plan(
     stop, ending = _where_to_stop(problem, moments)
     last, demonstration = moments[stop], moments[stop].demonstration
     assert last.promise is not None and last.worst_case is not None
-    show = _shown(problem, moments[: stop + 1])
+    witness = matching_witness(last.worst_case)
     return TeachingPlan(
         teacher=type(problem.teacher).__name__,
         learner=type(problem.learner).__name__,
@@ -176,12 +179,13 @@ def plan(
         steps=tuple(steps),
         stop=stop,
         ending=ending,
-        stakes=stakes(problem, demonstration, last.promise, matching_witness(last.worst_case)),
+        stakes=stakes(problem, demonstration, last.promise, witness),
         cap=_cap(problem, lesson, ending),
         gap=_gap(lesson, stop),
         below=_below(problem, moments),
         policy=demonstration.policy,
-        show=show,
+        witness=witness,
+        show=_shown(problem, moments[: stop + 1]),
         differences=_from_optimal(problem, demonstration.policy),
         lesson=lesson,
     )

@@ -39,7 +39,8 @@ def plain_amounts(problem: Problem, policies: Mapping[str, Policy | None]) -> Se
         return Section(title, ())
     amounts = np.array([each.amounts for each in known.values()])
     apart = np.ptp(amounts, axis=0)
-    told = np.flatnonzero((weights != 0.0) | (apart > SAME * np.abs(amounts).max(initial=0.0)))
+    apart[apart <= SAME * np.abs(amounts).max(initial=0.0)] = 0.0
+    told = np.flatnonzero((weights != 0.0) | (apart > 0.0))
     matters = (_places(apart[told]), _places(np.abs(weights * apart)[told]))
     order = told[np.lexsort(matters)]
     columns = [Column("name", "feature", value=mdp.feature_name)]

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...figures.digits import (
     NOTHING,
+    asked,
     at_least,
     at_most,
     counted,
@@ -101,7 +102,10 @@ def _of_everyone(found: Assessment) -> str:
         "As things stand, every learner who matches what is shown reaches "
         f"{percent_at_least(found.guaranteed)} or more, whatever the algorithm"
     )
-    if found.mismatch > 0.0:
+    share = found.problem.mismatch_share
+    if share:
+        holds += f", if it is missed by {asked(share)} at most of what policies can change"
+    elif found.mismatch > 0.0:
         holds += f", if it is missed by {at_most(found.mismatch)} at most in the learner's features"
     certain = found.readings is not None and found.mismatch < found.readings.expert.mismatch
     if found.confidence < 1.0 and not certain:

@@ -129,4 +129,34 @@ def frontier_figure(frontier: Frontier) -> Figure:
     )
 
 
-__all__ = ["differences_figure", "frontier_figure", "plan_figure"]
+def sensitivity_figure(points: Sequence[tuple[float, float]]) -> Figure:
+    """What is guaranteed against how much the learner misses.
+
+    Parameters
+    ----------
+    points : of each mismatch, its share of what policies can change, and the performance
+    """
+    shares, performances = (100 * np.array(each) for each in zip(*points, strict=True))
+    first, last = points[0], points[-1]
+    zoom = _zoomed(performances)
+    return Figure(
+        "what a mismatch costs",
+        "How much of the guarantee is left where the learner misses what is shown. Between two "
+        "marks it may be a little below the line. The axis shows where the curve is.",
+        (
+            Panel(
+                "Guaranteed",
+                "missed, % of what policies can change",
+                "performance, %",
+                (Curve("", shares, performances),),
+                y_range=zoom,
+            ),
+        ),
+        (
+            f"A falling curve: {percent_at_least(first[1])} are guaranteed at a mismatch of "
+            f"{100 * first[0]:g} %, {percent_at_least(last[1])} at {100 * last[0]:g} %.",
+        ),
+    )
+
+
+__all__ = ["differences_figure", "frontier_figure", "plan_figure", "sensitivity_figure"]

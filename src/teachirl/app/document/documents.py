@@ -46,6 +46,7 @@ from .inferred import what_the_expert_is_after
 from .notes import rests_on
 from .plan import plan_headline, what_is_different, what_to_teach
 from .recordings import what_the_recordings_say
+from .sensitivity import if_the_learner_misses
 from .world import what_to_show, world_section
 
 Decision: TypeAlias = Assessment | TeachingPlan | Frontier | Check | Acquaintance
@@ -69,7 +70,13 @@ KINDS: dict[type, _Kind] = {
         "certify",
         assessment_headline,
         # What is known at once, then what takes longer: a document arrives section by section.
-        (how_things_stand, what_is_guaranteed, how_the_expert_looks, what_learners_do),
+        (
+            how_things_stand,
+            if_the_learner_misses,
+            what_is_guaranteed,
+            how_the_expert_looks,
+            what_learners_do,
+        ),
     ),
     Acquaintance: _Kind("diagnosis", "diagnose", acquaintance_headline, (what_is_known,)),
     Check: _Kind("check", "check", check_headline, (what_looks_odd, what_there_is)),

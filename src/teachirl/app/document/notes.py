@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...demonstrations.trajectories import Skipped
-from ...figures.digits import at_most, percent_at_least, percents_apart
+from ...figures.digits import asked, at_most, percent_at_least, percents_apart
 from ...guarantees.bounds import WorstCaseStatus
 from ..decisions import Assessment, Cut, Shortfall
 from ..problem import Problem
@@ -67,9 +67,10 @@ def _of_episodes(problem: Problem) -> Iterator[str]:
     if shown.error > 0.0:
         count = "" if shown.trajectories is None else f"{len(shown.trajectories)} "
         allowed = "guarantees are for learners who match the episodes as `mismatch` says."
-        if problem.mismatch is None and problem.match == "expert":
+        given = problem.mismatch is not None or problem.mismatch_share is not None
+        if not given and problem.match == "expert":
             allowed = "all guarantees allow for that, and hold with that confidence."
-        elif problem.mismatch is None:
+        elif not given:
             allowed = (
                 "guarantees are for learners who match the episodes themselves, as closely as a "
                 "policy can in all features, and what they earn is certain."
@@ -78,6 +79,12 @@ def _of_episodes(problem: Problem) -> Iterator[str]:
             f"What is shown are {count}recorded episodes, which say what the expert does up to "
             f"{at_most(shown.error_in(problem.worldview))} in the learner's features (confidence "
             f"{shown.confidence:g}): {allowed}"
+        )
+    if problem.mismatch_share:
+        yield (
+            "Guarantees are for learners who miss what they are shown by "
+            f"{asked(problem.mismatch_share)} at most of what policies can change of each of their "
+            "features, in all: features are counted in these units."
         )
     if problem.mismatch or (problem.mismatch is not None and shown.error > 0.0):
         yield (

@@ -18,6 +18,7 @@ from ..decisions import (
 )
 from ..decisions.teaching_plan import same_price
 from ..problem import Problem, Show
+from .amounts import plain_amounts
 from .charts import plan_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
 from .expert import baseline_words
@@ -182,6 +183,7 @@ def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
             *(() if figure is None else (figure,)),
             Sentence(_nearness(problem, plan), "nearness"),
             *goals_elements(plan.stakes),
+            plain_amounts(problem, {"expert": plan.policy, "worst": plan.witness}),
             Data("teacher", lambda: plan.teacher),
             Data("learner", lambda: plan.learner),
             Data("stop", lambda: plan.stop),

@@ -39,7 +39,7 @@ def what_the_recordings_say(problem: Problem, found: Assessment | None) -> Secti
 
 
 def _taken(problem: Problem) -> str:
-    if problem.mismatch is not None:
+    if problem.mismatch is not None or problem.mismatch_share is not None:
         return "All else is about learners who match the recordings as `mismatch` says."
     other = 'match = "expert" in [demonstration] takes the other.'
     if problem.match == "expert":

@@ -34,6 +34,8 @@ from .schema import Demonstration as DemonstrationTable
 from .schema import ProblemFile
 from .worlds import build_world
 
+NOT_OF_UNKNOWN = "a share is for a learner who is known; learner.mismatch says it of an unknown one"
+
 
 def read_problem(
     path: str | Path, *, allow_outside: bool = False, changes: Iterable[Change] = ()
@@ -143,6 +145,8 @@ def _problem(
         "shown": lambda: _shown(file.demonstration, place / "demonstration", folder, mdp),
     }
     built: dict[str, Any] = {name: mistakes.of(make) for name, make in parts.items()}
+    if plan.mismatch is not None and plan.mismatch.share is not None and file.learner.unknown:
+        mistakes.of(lambda: (at / "mismatch").refuse(NOT_OF_UNKNOWN))
     mistakes.refuse_any()
     show, shown = built.pop("shown")
     if isinstance(shown, Trajectories):
@@ -159,7 +163,8 @@ def _problem(
         learner=cast(Any, learner),
         budget=plan.budget,
         max_cost=plan.max_cost,
-        mismatch=plan.mismatch,
+        mismatch=None if plan.mismatch is None else plan.mismatch.amount,
+        mismatch_share=None if plan.mismatch is None else plan.mismatch.share,
         match=file.demonstration.match,
         **built,
     )

@@ -36,7 +36,7 @@ def read_limits(value: object) -> dict[str, FeatureLimit]:
 
 
 class Loss(Strict):
-    """A loss of reward: an amount, or a share of the expert's."""
+    """A loss of reward, or what is missed: an amount, or a share of what there is."""
 
     amount: float | None = None
     share: float | None = None
@@ -44,7 +44,19 @@ class Loss(Strict):
 
 def read_loss(value: Any) -> Loss:
     """A number, or a text such as "10 %"."""
-    wanted = 'expected a reward from 0 on, or a share of the expert\'s such as "10 %"'
+    return _amount_or_share(
+        value, 'expected a reward from 0 on, or a share of the expert\'s such as "10 %"'
+    )
+
+
+def read_mismatch(value: Any) -> Loss:
+    """A number, or a text such as "5 %"."""
+    return _amount_or_share(
+        value, 'expected a number from 0 on, or a share of what policies can change such as "5 %"'
+    )
+
+
+def _amount_or_share(value: Any, wanted: str) -> Loss:
     if isinstance(value, str):
         number = value.removesuffix("%").strip()
         if value.endswith("%") and re.fullmatch(r"\d{1,9}(\.\d{1,9})?", number, re.ASCII):
@@ -87,4 +99,12 @@ def read_baseline(value: object) -> Baseline:
     return Baseline.model_validate({"of": value} if isinstance(value, str) else value)
 
 
-__all__ = ["Baseline", "FeatureLimit", "Loss", "read_baseline", "read_limits", "read_loss"]
+__all__ = [
+    "Baseline",
+    "FeatureLimit",
+    "Loss",
+    "read_baseline",
+    "read_limits",
+    "read_loss",
+    "read_mismatch",
+]

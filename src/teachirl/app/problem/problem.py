@@ -13,6 +13,7 @@ from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration, as_demonstration
 from ...demonstrations.inferred_weights import InferredWeights, infer_weights
 from ...diagnosis.diagnosis import Diagnosis
+from ...guarantees.sensitivity import in_units_of_ranges, unit_of
 from ...learners import Informed, MinNormPoint
 from ...learners import Learner as LearnerProtocol
 from ...mdp.model import MDP
@@ -66,6 +67,8 @@ class Problem:
     shown : Policy or Demonstration, if a file gives it
     teacher, learner : Teacher and Learner, who teaches, and who is simulated
     budget, max_cost, mismatch : int and floats, as in `teach`; None where the file says nothing
+    mismatch_share : float, the mismatch as a share of what policies can change of each feature;
+        None where the file says none
     match : str, ``recordings`` or ``expert``, what learners match where episodes were recorded
     asked : Goals, what must be guaranteed
     baseline : Baseline, whose relative performance is 0
@@ -102,6 +105,7 @@ class Problem:
     asked: Goals
     baseline: Baseline
     mismatch: float | None
+    mismatch_share: float | None
     match: str
 
     def __repr__(self) -> str:
@@ -133,10 +137,20 @@ class Problem:
         with (self.place / "learner").locating():
             return self.unknown.diagnosed(self.mdp)
 
-    @property
+    @cached_property
     def worldview(self) -> Worldview:
-        """What the learner sees, or what is proved that it sees: what guarantees count with."""
-        return self.view if self.diagnosis is None else self.diagnosis.seen
+        """What the learner sees, or what is proved that it sees: what guarantees count with.
+
+        Where the mismatch is a share, features are in units of what policies can change of them.
+        """
+        seen = self.view if self.diagnosis is None else self.diagnosis.seen
+        return seen if self.mismatch_share is None else in_units_of_ranges(self.mdp, seen)
+
+    @cached_property
+    def teachable(self) -> Floats:
+        """array [n, k], what could be taught, in the units of the worldview."""
+        rows = self.teachables.features
+        return rows if self.mismatch_share is None else rows * unit_of(self.mdp, rows)[:, None]
 
     @cached_property
     def inferred(self) -> InferredWeights | None:
@@ -188,6 +202,8 @@ class Problem:
         found = self.diagnosis
         if self.mismatch is None and found is not None and found.mismatch > 0.0:
             return Matching(found.within_all(self.teachables.features, self.teachables.names))
+        if self.mismatch_share is not None:
+            return Matching(self.mismatch_share)
         return Matching(self.mismatch, self.nearest if self.match == "recordings" else None)
 
     @cached_property
@@ -238,7 +254,7 @@ class Problem:
                 self.mdp,
                 weights,
                 self.worldview,
-                taught.features,
+                self.teachable,
                 taught.costs,
                 taught.names,
                 self.chosen.demonstration if self.chosen is not None else shown,

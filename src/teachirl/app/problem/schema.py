@@ -10,7 +10,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, model_validator
 
-from .goal_schema import Baseline, FeatureLimit, Loss, read_baseline, read_limits, read_loss
+from .goal_schema import (
+    Baseline,
+    FeatureLimit,
+    Loss,
+    read_baseline,
+    read_limits,
+    read_loss,
+    read_mismatch,
+)
 from .learner_schema import Combination, Learner
 from .named import NamedCall, Strict, Text, exactly_one, named_call
 from .places import listed, meant, shown
@@ -303,12 +311,12 @@ class Plan(Strict):
         description="how much there may be of single features, discounted: at most a number, or a "
         "table, see below",
     )
-    mismatch: float | None = Field(
+    mismatch: Annotated[Loss | None, PlainValidator(read_mismatch)] = Field(
         default=None,
-        ge=0.0,
-        description="how closely the learner is taken to match what is shown, in the learner's "
-        "features, for what is guaranteed; by default exactly, and recorded episodes as closely as "
-        "the expert does",
+        description="how closely the learner is taken to match what is shown, for what is "
+        "guaranteed: a number in the learner's features, or a share of what policies can change of "
+        'each, such as "5 %"; by default exactly, and recorded episodes as closely as the expert '
+        "does",
     )
 
 

@@ -160,7 +160,7 @@ class Search:
         if case.policy is not None:
             self.upper = 0.0
         if case.sight.mismatch:
-            self._put_ball(np.zeros_like(self.theta))
+            self.put_ball(np.zeros_like(self.theta))
         self._note(self.theta, self.lowest - case.earned)
         self.plans.put(worst.policy, self.master)
         if case.policy is None:
@@ -324,7 +324,8 @@ class Search:
         if value > self.lower:
             self.lower, self.theta = value, theta
 
-    def _put_ball(self, point: Floats) -> None:
+    def put_ball(self, point: Floats) -> None:
+        """Add a point of the ball [r]."""
         self.master.add(point[None], np.zeros(1), np.array([self.plans.blocks.count]), -1)
 
     def maximise(self, centre: Floats, t: float, enough: float) -> float:
@@ -339,7 +340,7 @@ class Search:
             held = self.master.least(self.plans.blocks.count)
             if held + float(theta @ edge) <= enough:
                 break
-            self._put_ball(edge)
+            self.put_ball(edge)
             model = self.master.solve(centre, t, enough)
         return model
 

@@ -133,6 +133,7 @@ class OwnPlans:
         self.case = case
         self.blocks = Blocks(case.mdp, np.vstack([case.sight.basis, case.w]), count)
         self.policies: dict[int, Policy] = {}
+        self.columns: dict[int, Floats] = {}
         self.mixture: dict[int, Floats] | None = None
         self._origin = self.blocks.masses[:, None] * np.append(case.shown, case.earned)
 
@@ -146,6 +147,12 @@ class OwnPlans:
         columns: Floats = self.blocks.columns(policy) - self._origin
         self._add(policy, columns, master)
         return columns
+
+    def again(self, master: Master) -> None:
+        """Add all columns to the master of another search, which begins with the same plans."""
+        self.mixture = None
+        for number, columns in self.columns.items():
+            master.add(columns[:, :-1], columns[:, -1], np.arange(self.blocks.count), number)
 
     def keep(self, master: Master) -> None:
         mixture: dict[int, Floats] = {}
@@ -163,8 +170,9 @@ class OwnPlans:
 
     def _add(self, policy: Policy, columns: Floats, master: Master) -> None:
         number = max(self.policies, default=-1) + 1
-        self.policies[number] = policy
+        self.policies[number], self.columns[number] = policy, columns
         master.add(columns[:, :-1], columns[:, -1], np.arange(self.blocks.count), number)
         if len(self.policies) % 64 == 0:
             held = master.sources() | set(self.mixture or ())
             self.policies = {i: p for i, p in self.policies.items() if i in held}
+            self.columns = {i: c for i, c in self.columns.items() if i in held}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from ...arrays import Floats
@@ -30,6 +32,12 @@ class ViewCoordinates:
         other = object.__new__(ViewCoordinates)
         other.view, other.mismatch, other.reach = self.view, 0.0, self.reach
         other.basis = np.vstack([self.basis, direction])
+        return other
+
+    def at(self, mismatch: float) -> ViewCoordinates:
+        """The same coordinates with another ball; for ε > 0, of both."""
+        other = copy(self)
+        other.mismatch = mismatch
         return other
 
     def theta(self, theta: Floats) -> Floats:

@@ -1,0 +1,76 @@
+"""What is left of the guarantee where the learner misses a little, as a section."""
+
+from __future__ import annotations
+
+from ...figures.digits import asked, at_least, percent_at_least
+from ..decisions import Assessment
+from ..problem import Problem
+from .charts import sensitivity_figure
+from .elements import Column, Data, Element, Explanation, Section, Sentence, Table
+from .stakes import reward_range
+
+TITLE = "If the learner misses what is shown"
+LEFT_OUT = "Left out, as it would have taken longer than the time for it: --seconds gives it more."
+ABOUT = (
+    "No learner matches to the last digit. A mismatch is counted in units of what policies can "
+    "change of each of the learner's features: 5 % is a twentieth of the difference between the "
+    "policy with the most of a feature and the one with the least, and of several features the "
+    'root of the sum of squares. `mismatch = "5 %"` in [plan] asks for guarantees at one of them.'
+)
+FLATTERED = (
+    "Episodes end here: whoever matches exactly sees when they do in any feature that is there all "
+    "along, and so the guarantee for an exact match flatters. Trust what is left of it at a "
+    "mismatch."
+)
+
+
+def if_the_learner_misses(problem: Problem, found: Assessment) -> Section:
+    """What is guaranteed at a few mismatches, as a row and a curve.
+
+    Parameters
+    ----------
+    problem : Problem
+    found : Assessment
+
+    Returns
+    -------
+    Section
+    """
+    known = found.sensitivity
+    if known is None:
+        return Section(TITLE, (Sentence(LEFT_OUT),))
+    task, scale = problem.task, reward_range(problem)
+    shares = [0.0, *known.shares.tolist()]
+    exact = not found.mismatch
+    rewards = [found.stakes.reward if exact else None, *known.rewards.tolist()]
+    performances = [None if each is None else task.relative_at_least(each) for each in rewards]
+    told = [i for i, each in enumerate(rewards) if each is not None]
+    rows = (
+        ("guaranteed", [percent_at_least(performances[i] or 0.0) for i in told]),
+        ("reward at least", [at_least(rewards[i] or 0.0, scale) for i in told]),
+    )
+    headings = ["exact" if i == 0 else asked(shares[i]) for i in told]
+    columns = [Column("", "missed by", value=lambda row: row[0])]
+    columns += [_column(place, heading) for place, heading in enumerate(headings)]
+    points = [(shares[i], performances[i] or 0.0) for i in told]
+    elements: tuple[Element, ...] = (
+        Explanation(ABOUT),
+        Sentence(FLATTERED if found.ends else "", "flattered"),
+        Table("What is guaranteed at a few mismatches", tuple(columns), rows),
+        sensitivity_figure(points),
+        Data(
+            "sensitivity",
+            lambda: [
+                {"share": shares[i], "guaranteed": performances[i], "reward": rewards[i]}
+                for i in told
+            ],
+        ),
+    )
+    return Section(TITLE, elements)
+
+
+def _column(place: int, heading: str) -> Column:
+    return Column("", heading, value=lambda row: row[1][place])
+
+
+__all__ = ["if_the_learner_misses"]
