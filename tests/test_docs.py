@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
         "docs/teaching.md",
         "docs/planning.md",
         "docs/risk.md",
+        "docs/uncertainty.md",
         "docs/unknown_learner.md",
     ],
 )

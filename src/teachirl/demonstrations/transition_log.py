@@ -18,7 +18,7 @@ from .trajectories import Trajectories, terminal_states
 class TransitionLog:
     """How often which state followed a state and an action.
 
-    Made by `from_counts`, `from_trajectories` or `read_log`; all arrays are read-only.
+    Made by `from_counts` or `from_trajectories`; all arrays are read-only.
 
     Attributes
     ----------

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InvalidInputError
 from ..files import JsonReader
+from .estimated import AnyMDP, EstimatedMDP, nominal_of
 from .model import MDP
 from .policy import Policy
 
@@ -39,13 +40,16 @@ def read_policy_document(reader: JsonReader, mdp: MDP, whose: str) -> Policy:
         reader.fail("", f"is no policy of {whose}: {error}")
 
 
-def digest(mdp: MDP, further: Iterable[Any] = ()) -> str:
-    """A fingerprint of an MDP's numbers, and of further arrays."""
+def digest(model: AnyMDP, further: Iterable[Any] = ()) -> str:
+    """A fingerprint of an MDP's numbers, or of a model's, and of further arrays."""
+    mdp = nominal_of(model)
     made, rows, features = hashlib.sha256(), mdp.dynamics.transitions, mdp.features
     parts: list[Any] = [features]
     if not isinstance(features, np.ndarray):
         parts = [features.indptr, features.indices, features.data]
     parts += [rows.indptr, rows.indices, rows.data, mdp.dynamics.offsets, mdp.start]
+    if isinstance(model, EstimatedMDP):
+        parts.append(model.numbers)
     for part in [*parts, np.array(mdp.discount), *further]:
         array = np.ascontiguousarray(part)
         if array.dtype.kind == "i":

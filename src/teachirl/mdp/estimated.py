@@ -197,6 +197,21 @@ class EstimatedMDP:
         )
 
     @cached_property
+    def possible(self) -> MDP:
+        """The MDP in which all that may follow a pair is equally likely: what can have happened in
+        the world can happen there."""
+        lengths = np.diff(self.successors.indptr)
+        return self.world(np.repeat(1.0 / lengths, lengths))
+
+    @property
+    def numbers(self) -> Floats:
+        """array, all that makes the sets, one after the other: for fingerprints."""
+        rows = self.successors
+        more = [] if self.outcomes is None else [self.outcomes.ravel()]
+        parts = (rows.indptr, rows.indices, rows.data, self.lower, self.upper, self.radius)
+        return np.concatenate([*map(np.asarray, parts), [self.confidence], *more]).astype(float)
+
+    @cached_property
     def largest_entries(self) -> Floats:
         """max |φ_j| of each feature, array [k]."""
         if self.outcomes is None:

@@ -164,7 +164,7 @@ def race_of(
     if situation.matching.varies(shown):
         after = [situation.matching.within(view.extend(f), shown) for f in features]
     return race(
-        task.mdp,
+        task.model,
         view,
         task.weights,
         shown,

@@ -121,6 +121,7 @@ class JointGreedy:
         the last two only if they are others."""
         task, view = situation.task, situation.view
         shown = [situation.demonstration]
+        require(task.model is task.mdp, "JointGreedy needs a world that is known, not an estimate")
         optimal = Demonstration.of_policy(task.mdp, task.best.policy)
         for other in (optimal, self._best(situation, view)):
             new = (

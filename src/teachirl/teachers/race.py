@@ -35,6 +35,7 @@ from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus, check_limits, 
 from ..guarantees.solvers.plans import Case
 from ..guarantees.solvers.view_coordinates import ViewCoordinates
 from ..guarantees.worst_case import worst_case
+from ..mdp.estimated import AnyMDP, EstimatedMDP
 from ..mdp.model import MDP
 from ..mdp.occupancy import expectations_of
 from ..mdp.planning import optimal_policy, worst_policy
@@ -85,7 +86,7 @@ class Raced:
 
 
 def race(
-    mdp: MDP,
+    mdp: AnyMDP,
     view: Worldview,
     weights: ArrayLike,
     demonstration: Demonstration | Policy,
@@ -101,7 +102,7 @@ def race(
 
     Parameters
     ----------
-    mdp : MDP
+    mdp : MDP, or EstimatedMDP
     view : Worldview
     weights : array [k]
     demonstration : Demonstration or Policy that the learner is shown
@@ -137,7 +138,7 @@ def race(
     if mismatches is not None:
         after = _checked_mismatches(mismatches, n)
     run: _Race
-    if mismatch or after.any():
+    if isinstance(mdp, EstimatedMDP) or mismatch or after.any():
         run = _Separate(mdp, view, w, shown, features, float(mismatch), after, tolerance, present)
     else:
         run = _Together(mdp, view, w, shown, features, tolerance, present)
@@ -298,11 +299,11 @@ class _Together(_Race):
 
 
 class _Separate(_Race):
-    """ε > 0: one by one, those whom no witness has beaten yet."""
+    """ε > 0, or a world that is known from a log: one by one, those whom no witness has beaten."""
 
     def __init__(
         self,
-        mdp: MDP,
+        mdp: AnyMDP,
         view: Worldview,
         w: Floats,
         shown: Demonstration,
@@ -348,6 +349,8 @@ class _Separate(_Race):
     def _bound(self, found: WorstCaseBounds) -> None:
         """Bound the worst cases of all candidates in whose view this one's witness matches."""
         if found.occupancy is None or found.status is WorstCaseStatus.INFEASIBLE:
+            return
+        if isinstance(self.mdp, EstimatedMDP):  # a witness has a world of its own
             return
         reward = found.upper - self.earned
         off = expectations_of(self.mdp, found.occupancy) - self.shown.expectations

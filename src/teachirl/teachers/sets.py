@@ -40,6 +40,7 @@ class SetBounds(ABC):
     def __init__(
         self, task: Task, matching: Matching, free: Sequence[int], tolerance: float
     ) -> None:
+        require(task.model is task.mdp, "sets of features need a world that is known")
         require(len(free) <= MOST, f"sets of at most {MOST} features, got {len(free)}")
         self.matching, self.tolerance = matching, tolerance
         self.task, self.shown, self.free = task, task.demonstration, tuple(free)

@@ -21,9 +21,11 @@ from ..demonstrations.demonstration import Demonstration
 from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ..guarantees.worst_case import best_case, worst_case
+from ..mdp.estimated import EstimatedMDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.plan import Plan
 from ..mdp.planning import optimal_policy, worst_policy
+from ..mdp.robust_planning import respond
 from ..precision import ROUNDED_UP, up
 from ..selection.greedy import is_number
 from ..views.worldview import Worldview
@@ -133,6 +135,8 @@ class TaskGoals:
     def expert_reward(self) -> float:
         """What the expert earns at most."""
         task, shown = self.task, self.expert
+        if isinstance(task.model, EstimatedMDP) and shown.policy is not None and not shown.error:
+            return respond(task.model, task.weights, nature=1, policy=shown.policy).upper
         doubt = float(np.linalg.norm(task.weights)) * shown.error * ROUNDED_UP
         doubt += expectation_error(task.mdp, task.weights)
         return min(up(float(task.weights @ shown.expectations) + doubt), task.best.upper)
@@ -276,7 +280,7 @@ class TaskGoals:
     def _range(self, feature: int) -> tuple[Plan, Plan]:
         """The policies with the most, and with the least, of a feature."""
         if feature not in self._extremes:
-            weights, mdp = _alone(self.task, feature), self.task.mdp
+            weights, mdp = _alone(self.task, feature), self.task.model
             self._extremes[feature] = optimal_policy(mdp, weights), worst_policy(mdp, weights)
         return self._extremes[feature]
 
@@ -292,7 +296,7 @@ class TaskGoals:
         assert goal.feature is not None
         search, (most, least) = best_case if goal.most else worst_case, self._range(goal.feature)
         found = search(
-            self.task.mdp,
+            self.task.model,
             view,
             _alone(self.task, goal.feature),
             shown,

@@ -36,7 +36,7 @@ def _digest(task: Task) -> str:
     """A fingerprint of everything that a lesson's numbers depend on."""
     shown = task.demonstration
     return digest(
-        task.mdp,
+        task.model,
         [
             task.weights,
             task.worldview.matrix,

@@ -27,7 +27,7 @@ from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ..guarantees.worst_case import worst_case
-from ..mdp.model import MDP
+from ..mdp.estimated import AnyMDP, nominal_of
 from ..mdp.occupancy import expectation_error, feature_expectations
 from ..mdp.performance import performance_at_least
 from ..mdp.plan import Plan
@@ -44,7 +44,8 @@ class Task:
 
     Parameters
     ----------
-    mdp : MDP, with the true features
+    mdp : MDP, with the true features; or EstimatedMDP, and what is guaranteed then holds in every
+        world that its log allows, while learners are simulated in the nominal one
     weights : array [k], the true reward's
     worldview : Worldview, what the learner sees at the beginning
     teachable : array [n, k], a row a feature that could be taught; or a worldview, for its names
@@ -71,7 +72,7 @@ class Task:
 
     def __init__(
         self,
-        mdp: MDP,
+        mdp: AnyMDP,
         weights: ArrayLike,
         worldview: Worldview,
         teachable: ArrayLike | Worldview,
@@ -85,7 +86,8 @@ class Task:
         baseline: Policy | None = None,
     ) -> None:
         check_worldview(worldview, mdp)
-        self.mdp, self.worldview, self._indistinct = mdp, worldview, indistinct
+        self.model, self.mdp, self.worldview = mdp, nominal_of(mdp), worldview
+        self._indistinct = indistinct
         self.weights: Floats = frozen(np.array(mdp.checked_weights(weights)))
         k = mdp.n_features
         require(self.weights.shape == (k,), f"weights must have shape ({k},), one a feature")
@@ -150,7 +152,7 @@ class Task:
 
     def _with(self, weights: ArrayLike, worldview: Worldview) -> Task:
         return Task(
-            self.mdp,
+            self.model,
             weights,
             worldview,
             self.teachable,
@@ -164,24 +166,35 @@ class Task:
 
     @cached_property
     def best(self) -> Plan:
-        """Plan with max R."""
-        return optimal_policy(self.mdp, self.weights)
+        """Plan with max R; its bounds are those of all worlds, where the world is not known."""
+        return optimal_policy(self.model, self.weights)
 
     @cached_property
     def worst(self) -> Plan:
-        """Plan with min R."""
-        return worst_policy(self.mdp, self.weights)
+        """Plan with min R; its bounds are those of all worlds, where the world is not known."""
+        return worst_policy(self.model, self.weights)
+
+    @cached_property
+    def simulated(self) -> tuple[Plan, Plan]:
+        """Plans with max R and with min R where learners are simulated: in the nominal world."""
+        if self.model is self.mdp:
+            return self.best, self.worst
+        return optimal_policy(self.mdp, self.weights), worst_policy(self.mdp, self.weights)
 
     @cached_property
     def indistinct(self) -> Indistinct:
         """Indistinct, the directions along which all policies look the same."""
-        return indistinct_directions(self.mdp) if self._indistinct is None else self._indistinct
+        if self._indistinct is not None:
+            return self._indistinct
+        if self.model is not self.mdp:  # in another world of the log they may not look the same
+            return Indistinct(np.empty((0, self.mdp.n_features)), 0.0)
+        return indistinct_directions(self.mdp)
 
     @cached_property
     def zero(self) -> float:
         """The reward that is a relative performance of 0: min R, or that of the baseline."""
         if self.baseline is None:
-            return self.worst.value
+            return self.simulated[1].value
         return float(self.weights @ feature_expectations(self.mdp, self.baseline))
 
     def relative(self, reward: float) -> float:
@@ -199,11 +212,11 @@ class Task:
         """
         if self.baseline is not None:
             return min((reward - self.zero) / (self.best.value - self.zero), 1.0)
-        width = self.best.value - self.worst.value
-        doubt = self.best.upper - self.best.lower + self.worst.upper - self.worst.lower
-        if width <= doubt:
+        best, worst = self.simulated
+        width = best.value - worst.value
+        if width <= best.upper - best.lower + worst.upper - worst.lower:
             return 1.0
-        return min(max((reward - self.worst.value) / width, 0.0), 1.0)
+        return min(max((reward - worst.value) / width, 0.0), 1.0)
 
     def relative_at_least(self, reward: float) -> float:
         """As `relative`, of a reward that is guaranteed: rounded down by what planning may be off.
@@ -224,7 +237,7 @@ class Task:
             most = self.best.upper if above > 0.0 else self.best.lower
             width = most - self._zero_at_most
             return min(down(above / (up(width) if above > 0.0 else down(width))), 1.0)
-        return performance_at_least(self.mdp, self.weights, reward, self.best, self.worst)
+        return performance_at_least(self.model, self.weights, reward, self.best, self.worst)
 
     def worst_case(
         self,
@@ -251,7 +264,7 @@ class Task:
         """
         allowed = matching.within(view, demonstration)
         return worst_case(
-            self.mdp,
+            self.model,
             view,
             self.weights,
             demonstration,
@@ -319,6 +332,7 @@ class Task:
 
     def _check_baseline(self, baseline: Policy) -> None:
         check_policy(self.mdp, baseline)
+        require(self.model is self.mdp, "a baseline needs a world that is known, not an estimate")
         require(
             self._zero_at_most < self.best.lower,
             f"the baseline must earn less than the best policy: it earns {self.zero:.6g}, the best "

@@ -48,6 +48,7 @@ class Unknown:
             diagnosis.library.mdp.dynamics is task.mdp.dynamics,
             "worldviews must be a diagnosis in the task's MDP",
         )
+        require(task.model is task.mdp, "worldviews need a world that is known, not an estimate")
         self.task, self.own = task.with_worldview(diagnosis.seen), task.worldview
         self.diagnosis = diagnosis
         self._others: list[int] = []  # taught features that are no candidates

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import Floats, checked_positive, frozen
 from ..errors import require
+from ..mdp.estimated import EstimatedMDP
 from ..mdp.model import MDP
 from .map import Map
 
@@ -25,6 +26,8 @@ class World:
     reward_feature : str, the name of the feature that is the reward itself, which no sensor shows;
         None if there is no such feature
     note : str, what a reader of a guarantee must know about where the MDP comes from; mostly empty
+    model : EstimatedMDP, what is known of the world from a log, whose nominal MDP `mdp` then is;
+        None if the MDP is known
 
     Examples
     --------
@@ -40,6 +43,7 @@ class World:
     map: Map | None = None
     reward_feature: str | None = None
     note: str = ""
+    model: EstimatedMDP | None = None
 
     def __post_init__(self) -> None:
         k = self.mdp.n_features

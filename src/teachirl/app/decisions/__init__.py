@@ -10,6 +10,7 @@ from .doubt import WeightDoubt
 from .expert import Collected, ExpertAccount, expert_account
 from .frontier import Frontier, Point, frontier
 from .kept import Kept
+from .log_doubt import LogDoubt, PairDoubt, log_doubt
 from .patience import Cut, Patience
 from .policies import policies
 from .readings import Enough, Reading, Readings
@@ -41,10 +42,12 @@ __all__ = [
     "Guarantee",
     "Kept",
     "Known",
+    "LogDoubt",
     "Notice",
     "Oddity",
     "Offer",
     "Outcome",
+    "PairDoubt",
     "Patience",
     "Point",
     "Reading",
@@ -67,6 +70,7 @@ __all__ = [
     "differing",
     "expert_account",
     "frontier",
+    "log_doubt",
     "news",
     "plan",
     "policies",

@@ -132,7 +132,7 @@ class Assessment:
         if needed <= share.seconds and not share.over():
             with share.work():
                 found = certify(
-                    problem.mdp,
+                    problem.model,
                     problem.worldview,
                     problem.weights,
                     self.demonstration,
@@ -238,11 +238,12 @@ def assess(
     mdp, weights, shown = problem.mdp, problem.weights, task.demonstration
     mismatch = problem.matching.within(view, shown)
     found, proved = _proved(problem, mismatch, patience, kept or Kept())
+    lived = mdp if found.world is None else found.world
     witness, least = found.witness if proved.matchable else None, proved.least_reward
     promise = problem.goals.promise(view, shown, problem.matching, known=found, least=least)
     return Assessment(
-        best=task.best.value,
-        worst=task.worst.value,
+        best=task.simulated[0].value,
+        worst=task.simulated[1].value,
         expert=float(weights @ shown.expectations),
         weights=weights,
         doubt=weight_doubt(problem),
@@ -258,7 +259,7 @@ def assess(
         witness=witness,
         differences=()
         if witness is None
-        else differences(mdp, weights, shown.expectations, feature_expectations(mdp, witness)),
+        else differences(mdp, weights, shown.expectations, feature_expectations(lived, witness)),
         proved=proved,
         problem=problem,
         patience=patience,
@@ -270,15 +271,15 @@ def _proved(
     problem: Problem, mismatch: float, patience: Patience, kept: Kept
 ) -> tuple[WorstCaseBounds, Certificate]:
     """The guarantee, without the theorems; from where an earlier search was cut short."""
-    mdp, view, weights = problem.mdp, problem.worldview, problem.weights
+    model, view, weights = problem.model, problem.worldview, problem.weights
     shown, limit = problem.task.demonstration, min(max(patience.seconds, LEAST), AGES)
     proof = Proof(problem, mismatch)
     kept.follow(proof)
     with patience.gently():
         found = worst_case(
-            mdp, view, weights, shown, mismatch, max_seconds=limit, start=proof.theta
+            model, view, weights, shown, mismatch, max_seconds=limit, start=proof.theta
         )
-        proved = certify(mdp, view, weights, shown, mismatch, worst=found, theorems=False)
+        proved = certify(model, view, weights, shown, mismatch, worst=found, theorems=False)
     proof.theta = found.theta
     kept.end((patience.cut or Cut.OUT_OF_TIME) if _unfinished(found) else None)
     return found, proved

@@ -104,7 +104,7 @@ def what_to_show(
     if chosen is not None:
         optimal = as_demonstration(problem.mdp, task.best.policy)
         return replace(said, optimal=problem.guaranteed(problem.worldview, optimal))
-    if problem.mdp.dynamics.transitions.nnz > SOUGHT:
+    if problem.world.model is not None or problem.mdp.dynamics.transitions.nnz > SOUGHT:
         return replace(said, sought=False)
     found = best_demonstration(
         problem.mdp,

@@ -49,7 +49,7 @@ def weight_doubt(problem: Problem) -> WeightDoubt | None:
     weights = [found.weights, *found.points[np.unique(places)]]
     guaranteed, nothing = [], np.empty((0, problem.mdp.n_features))
     for w in weights:
-        task = Task(problem.mdp, w, view, nothing, demonstration=shown)
+        task = Task(problem.model, w, view, nothing, demonstration=shown)
         guaranteed.append(task.guaranteed(view, shown, problem.matching, max_seconds=ASIDE))
     risks = [teaching_risk(view, w) for w in weights]
     return WeightDoubt(

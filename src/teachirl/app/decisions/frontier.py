@@ -137,6 +137,10 @@ def frontier(
     >>> curve.exact
     True
     """
+    if problem.world.model is not None:
+        (problem.place / "world" / "log").refuse(
+            "frontier needs a world that is known, not one estimated from a log; teach does not"
+        )
     progress, patience, kept = progress or Progress(), Patience(seconds), kept or Kept()
     search = SetSearch(problem, patience, worth, kept, watch)
     plan = progress.part("a greedy plan", 1, within=seconds)

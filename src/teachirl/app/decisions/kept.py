@@ -167,7 +167,7 @@ class Proof:
         task = self.problem.task
         shown = task.demonstration.expectations
         about = [task.weights, task.worldview.matrix, shown, [self.mismatch]]
-        return digest(task.mdp, about)
+        return digest(task.model, about)
 
     def record(self) -> dict[str, Floats]:
         """The multipliers."""
@@ -200,7 +200,7 @@ class Remembering:
         """Of the file and of all that it names."""
         problem = self.problem
         said = repr((problem.source, problem.options, problem.files, repr(self.teacher)))
-        return digest(problem.mdp, [np.frombuffer(said.encode(), dtype=np.uint8)])
+        return digest(problem.model, [np.frombuffer(said.encode(), dtype=np.uint8)])
 
     def record(self) -> dict[str, Floats]:
         """What was chosen, by where."""

@@ -39,7 +39,7 @@ def policies(problem: Problem) -> dict[str, Policy]:
     if shown.policy is not None:
         found["shown"] = shown.policy
     mismatch = problem.matching.within(view, shown)
-    worst = worst_case(problem.mdp, view, problem.weights, shown, mismatch)
+    worst = worst_case(problem.model, view, problem.weights, shown, mismatch)
     if worst.witness is not None:
         found["worst"] = worst.witness
     return found

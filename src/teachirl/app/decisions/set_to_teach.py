@@ -104,7 +104,8 @@ def set_to_teach(
     """
     task = problem.task
     free = len(task.names) - len(task.required) - len(task.forbidden)
-    if not isinstance(problem.teacher, GapGreedy) or not 0 < free <= MOST:
+    known = problem.world.model is None  # sets of features share plans of one world
+    if not known or not isinstance(problem.teacher, GapGreedy) or not 0 < free <= MOST:
         return SetToTeach(Searched.TEACHER)
     search = SetSearch(problem, patience, kept=kept, watch=watch)
     allowed = np.ones(len(search.order), dtype=bool)

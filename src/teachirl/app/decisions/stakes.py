@@ -84,7 +84,7 @@ def stakes(
     """
     goals, weights, expert = problem.goals, problem.weights, problem.expert
     most: Difference | None = None
-    if witness is not None:
+    if witness is not None and problem.world.model is None:  # else its world is its own
         there = feature_expectations(problem.mdp, witness)
         apart = differences(problem.mdp, weights, expert.expectations, there)
         most = _first_lost(apart)

@@ -203,7 +203,7 @@ def what_is_guaranteed(problem: Problem, found: Assessment) -> Section:
         found.guarantees,
         "guarantees",
     )
-    missing = "" if proved.theorem_1 is not None else f"Theorem 1: {LEFT_OUT}"
+    missing = "" if proved.theorem_1 is not None else f"Theorem 1: {_left_out(problem)}"
     elements: tuple[Element, ...] = table, Sentence(missing), *map(explained, found.guarantees)
     return Section("What is guaranteed", elements)
 
@@ -302,10 +302,15 @@ def _ended(each: Simulated, transitions: int, rows: int) -> str:
     return said[each.outcome]
 
 
+def _left_out(problem: Problem) -> str:
+    """Why the theorems are not there."""
+    return LEFT_OUT if problem.world.model is None else "It needs a world that is known."
+
+
 def how_the_expert_looks(problem: Problem, found: Assessment) -> Section:
     """Whether the expert can look optimal to the learner."""
     proved = found.certificate
-    said: tuple[Sentence, ...] = (Sentence(LEFT_OUT),)
+    said: tuple[Sentence, ...] = (Sentence(_left_out(problem)),)
     if proved.theorem_2 is not None and proved.look is not None:
         said = Sentence(proved.theorem_2.sentence), Sentence(_look(proved.look))
     about = (

@@ -43,6 +43,7 @@ from .elements import (
 from .expert import warnings
 from .frontier import frontier_headline, what_a_budget_buys
 from .inferred import what_the_expert_is_after
+from .log import what_the_log_leaves_open
 from .notes import rests_on
 from .plan import plan_headline, what_is_different, what_to_teach
 from .recordings import what_the_recordings_say
@@ -137,6 +138,7 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
     yield what_the_expert_is_after(problem, known)
     yield what_the_recordings_say(problem, known)
     yield rests_on(problem, known)
+    yield what_the_log_leaves_open(problem, known)
     if learner is not None:
         yield what_is_known(problem, learner)
     for each in found:

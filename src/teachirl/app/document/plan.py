@@ -111,6 +111,8 @@ def _searched(problem: Problem, plan: TeachingPlan) -> str:
         )
     if not plan.taught:
         return ""
+    if problem.world.model is not None:
+        return f"The sets that {plan.teacher} leads through were tried, no others."
     return (
         f"The sets that {plan.teacher} leads through were tried, no others: teachirl frontier says "
         "what each cost buys."
@@ -141,6 +143,10 @@ def what_to_demonstrate(problem: Problem, plan: TeachingPlan) -> str:
     }[problem.show]
     if problem.show is Show.CHOSEN:
         return what
+    if problem.world.model is not None:
+        if problem.show is Show.OPTIMAL:
+            what = "Demonstrate the policy that is best in the worst world that the log allows."
+        return f"{what} No other was sought, as the world is not known."
     if not show.sought:
         return f'{what} In a world of this size no other was sought; show = "choose" does it.'
     if show.offer is None:
@@ -261,10 +267,10 @@ def _nearness(problem: Problem, plan: TeachingPlan) -> str:
     if same_price(problem.task):
         others = f"of {counted(plan.stop, 'feature')}"
     below = at_least(gap.lower, scale=1.0) if gap.risk - gap.lower > SAME_RISK else "that"
-    return (
-        f"In teaching risk the plan ends at {risk(gap.risk)}, and no set {others} below {below}; "
-        "teachirl frontier compares what sets guarantee."
-    )
+    said = f"In teaching risk the plan ends at {risk(gap.risk)}, and no set {others} below {below}"
+    if problem.world.model is not None:
+        return f"{said}."
+    return f"{said}; teachirl frontier compares what sets guarantee."
 
 
 def what_is_different(problem: Problem, plan: TeachingPlan) -> Section:

@@ -14,6 +14,7 @@ from ...demonstrations.demonstration import Demonstration
 from ...demonstrations.trajectories import Trajectories
 from ...errors import require
 from ...guarantees.bounds import check_units
+from ...mdp.estimated import EstimatedMDP
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
 from ...teachers import Teacher
@@ -130,6 +131,8 @@ def _problem(
 ) -> Problem:
     """All that the world was needed for."""
     mdp, plan, features = world.mdp, file.plan, Features(world.mdp)
+    # What was recorded may have gone where the log never went.
+    possible = mdp if world.model is None else world.model.possible
     seen = file.learner.sees or []
     learner = mistakes.of(lambda: _made("learner", plan.learner, place / "plan" / "learner"))
     simulated = {"learner": learner} if plan.teacher.name == "PerfGreedy" else {}
@@ -142,15 +145,18 @@ def _problem(
         "teacher": lambda: cast(Teacher, _made("teacher", plan.teacher, at / "teacher", simulated)),
         "asked": lambda: build_goals(plan, at, features),
         "baseline": lambda: build_baseline(plan.baseline, at / "baseline", folder, mdp),
-        "shown": lambda: _shown(file.demonstration, place / "demonstration", folder, mdp),
+        "shown": lambda: _shown(file.demonstration, place / "demonstration", folder, possible),
     }
+    model = world.model
+    if model is not None:
+        mistakes.of(lambda: _refuse_in_doubt(file, place, model))
     built: dict[str, Any] = {name: mistakes.of(make) for name, make in parts.items()}
     if plan.mismatch is not None and plan.mismatch.share is not None and file.learner.unknown:
         mistakes.of(lambda: (at / "mismatch").refuse(NOT_OF_UNKNOWN))
     mistakes.refuse_any()
     show, shown = built.pop("shown")
     if isinstance(shown, Trajectories):
-        shown = _estimated(file.demonstration, shown, mdp, built)
+        shown = _estimated(file.demonstration, shown, possible, built)
     return Problem(
         place=place,
         source=source,
@@ -168,6 +174,25 @@ def _problem(
         match=file.demonstration.match,
         **built,
     )
+
+
+def _refuse_in_doubt(file: ProblemFile, place: Place, model: EstimatedMDP) -> None:
+    """Refuse what needs a world that is known."""
+    known = "needs a world that is known, not one estimated from a log"
+    if file.demonstration.show == "choose":
+        (place / "demonstration" / "show").refuse(f'"choose" {known}; leave it out')
+    if file.demonstration.trajectories is not None and model.outcomes is not None:
+        (place / "demonstration" / "trajectories").refuse(
+            "recorded episodes need features of states or of pairs, not of what follows"
+        )
+    if file.reward is not None and file.reward.trajectories is not None:
+        (place / "reward" / "trajectories").refuse(f"to infer weights {known}; give `weights`")
+    if file.plan.baseline is not None:
+        (place / "plan" / "baseline").refuse(f"a baseline {known}; leave it out")
+    if file.plan.teacher.name == "JointGreedy":
+        (place / "plan" / "teacher").refuse(f"JointGreedy {known}; take GapGreedy")
+    if file.learner.unknown:
+        (place / "learner" / "unknown").refuse(f"an unknown learner {known}; say what it sees")
 
 
 def _shown(

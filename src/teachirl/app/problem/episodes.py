@@ -15,10 +15,10 @@ from ...mdp.model import MDP
 from ...mdp.policy import Policy
 from .files import Folder
 from .minari import read_minari
+from .moves import SUM_TOLERANCE
 from .pairs import pair_numbers, state_numbers
 from .places import called_by_name
 from .tables import parquet_rows, read_table
-from .worlds import SUM_TOLERANCE
 
 
 def read_episodes(folder: Folder, name: str, mdp: MDP, skip: str | None = None) -> Trajectories:

@@ -16,6 +16,7 @@ from ...diagnosis.diagnosis import Diagnosis
 from ...guarantees.sensitivity import in_units_of_ranges, unit_of
 from ...learners import Informed, MinNormPoint
 from ...learners import Learner as LearnerProtocol
+from ...mdp.estimated import AnyMDP
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
 from ...teachers import Teacher
@@ -126,8 +127,13 @@ class Problem:
 
     @property
     def mdp(self) -> MDP:
-        """The world's MDP."""
+        """The world's MDP; of one that is known from a log, the nominal one."""
         return self.world.mdp
+
+    @property
+    def model(self) -> AnyMDP:
+        """What guarantees are about: the MDP, or all worlds that a log allows."""
+        return self.world.mdp if self.world.model is None else self.world.model
 
     @cached_property
     def diagnosis(self) -> Diagnosis | None:
@@ -189,7 +195,7 @@ class Problem:
     def expert(self) -> Demonstration:
         """Whose reward is the measure of a loss: what the file gives, or an optimal policy."""
         shown = self.task.best.policy if self.shown is None else self.shown
-        return as_demonstration(self.mdp, shown)
+        return as_demonstration(self.model, shown)
 
     @cached_property
     def goals(self) -> TaskGoals:
@@ -209,8 +215,9 @@ class Problem:
     @cached_property
     def nearest(self) -> Floats | None:
         """array [k], what the policy does that comes nearest to recorded episodes in all features;
-        None if what is shown was not recorded."""
-        if self.show is not Show.RECORDED:
+        None if what is shown was not recorded, or where the world is not known: what
+        policies can do is not known then."""
+        if self.show is not Show.RECORDED or self.world.model is not None:
             return None
         target = as_demonstration(self.mdp, self.expert).expectations
         return MinNormPoint().learn(self.mdp, target).expectations
@@ -237,7 +244,7 @@ class Problem:
     @property
     def _indistinct(self) -> Indistinct | None:
         nothing = Indistinct(np.empty((0, self.mdp.n_features)), 0.0)
-        return nothing if self.many_features else None
+        return nothing if self.many_features or self.world.model is not None else None
 
     @cached_property
     def task(self) -> Task:
@@ -251,7 +258,7 @@ class Problem:
         }
         with self.place.locating():
             return Task(
-                self.mdp,
+                self.model,
                 weights,
                 self.worldview,
                 self.teachable,

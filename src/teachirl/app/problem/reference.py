@@ -29,6 +29,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`[world]` from a model file", schema.ModelWorld),
     ("`[world]` from a saved file", schema.SavedWorld),
     ("`[world]` from tables", schema.TableWorld),
+    ("`[world]` from a log", schema.LogWorld),
     ("`[reward]`", schema.Reward),
     ("`[learner]`", schema.Learner),
     ("`[[learner.combination]]`", schema.Combination),

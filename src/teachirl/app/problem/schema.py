@@ -124,11 +124,44 @@ class ModelWorld(Strict):
     map: Text | None = Field(default=None, description=MAP)
 
 
+class LogWorld(Strict):
+    """A world that is known from a log, in tables as those above: what is guaranteed then holds in
+    every world that the log allows."""
+
+    log: Text = Field(
+        description="columns state, action, next_state and perhaps count, how often; or recorded "
+        "episodes (.jsonl, .csv, .parquet, or the folder of a Minari dataset)"
+    )
+    successors: Text | None = Field(
+        default=None,
+        description="columns state, action, next_state: all that may follow, seen or not, and so "
+        "which actions there are; where next_state is empty, the episode ends. Without it any "
+        "state may follow what the log tried, and little is guaranteed",
+    )
+    features: Text = Field(
+        description="columns state and one a feature; or state, action and one a feature; or "
+        "state, action, next_state and one a feature, for what depends on what follows"
+    )
+    start: Text | None = Field(
+        default=None,
+        description="columns state, probability; without it all states are equally likely",
+    )
+    confidence: float = Field(
+        default=0.95,
+        gt=0.0,
+        lt=1.0,
+        description="how sure to be that the true world is one of those",
+    )
+    discount: Discount = Field(description="between 0 and 1")
+    map: Text | None = Field(default=None, description=MAP)
+
+
 KINDS: dict[str, type[Strict]] = {
     "gymnasium": GymnasiumWorld,
     "model": ModelWorld,
     "file": SavedWorld,
     "transitions": TableWorld,
+    "log": LogWorld,
 }
 
 
@@ -346,6 +379,7 @@ __all__ = [
     "Demonstration",
     "GymnasiumWorld",
     "Learner",
+    "LogWorld",
     "ModelWorld",
     "Plan",
     "ProblemFile",

@@ -7,9 +7,7 @@ import re
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from ...arrays import Floats, Ints
 from ...errors import FileFormatError
 from ...mdp.model import MDP
 from ...worlds import World
@@ -18,16 +16,14 @@ from ...worlds.gymnasium import gymnasium_world
 from ...worlds.map import Map, map_from_names
 from ...worlds.model_files import from_model_file
 from .files import MAX_NUMBERS, MAX_STATES, Folder
+from .logs import estimated_world
 from .maps import build_map, read_map, split_places
 from .mistakes import Mistakes
+from .moves import Moves
 from .named import NamedCall
-from .places import Place, called_by_name, meant, shown
-from .schema import GymnasiumWorld, ModelWorld, SavedWorld, TableWorld
+from .places import Place, called_by_name, shown
+from .schema import GymnasiumWorld, LogWorld, ModelWorld, SavedWorld, TableWorld
 from .tables import Table, read_table
-
-# How far from 1 probabilities may sum; and how far if they are to be divided by their sum, where
-# numbers with three or more digits were written down.
-SUM_TOLERANCE, NEARLY = 1e-9, 1.0005e-3
 
 
 def build_world(
@@ -55,7 +51,11 @@ def build_world(
             return gymnasium_world(
                 world.gymnasium, world.discount, arguments=world.arguments, seed=seed
             )
-    if isinstance(world, ModelWorld):
+    model = None
+    if isinstance(world, LogWorld):
+        model = estimated_world(world, place, folder)
+        mdp, around = model.nominal, None
+    elif isinstance(world, ModelWorld):
         mdp, around = _from_model(world, place, folder), None
     elif isinstance(world, SavedWorld):
         with (place / "file").locating():
@@ -67,7 +67,7 @@ def build_world(
         mdp, around = _from_tables(world, place, folder, mistakes)
     if world.map is not None:
         around = read_map(world.map, place / "map", folder, mdp)
-    return World(mdp, map=around or map_from_names(mdp))
+    return World(mdp, map=around or map_from_names(mdp), model=model)
 
 
 def _built_in(world: NamedCall, place: Place, seed: int) -> World:
@@ -114,7 +114,7 @@ def _from_tables(
     if transitions is None:
         mistakes.refuse()
     with (place / "transitions").locating():
-        moves = _Moves(transitions, world.normalize)
+        moves = Moves(transitions, world.normalize)
     where, phi, start = None, None, np.full(moves.n_states, 1.0 / moves.n_states)
     if features is not None and world.map is None:
         features, where = split_places(features)
@@ -132,145 +132,4 @@ def _from_tables(
         return mdp, None if where is None else build_map(where, mdp)
 
 
-class _Moves:
-    """A table of transitions, its states and actions numbered as they first come.
-
-    Where the episode ends, it leads to one more state, ``end``, with zero features and one action.
-    """
-
-    def __init__(self, table: Table, normalize: bool) -> None:
-        self.tolerance = NEARLY if normalize else SUM_TOLERANCE
-        for column in ("state", "action"):
-            if "" in table.texts[column]:
-                row = table.texts[column].index("")
-                table.refuse(row, f"expected a name in column {column!r}, got an empty cell")
-        self.states = _numbered(table.texts["state"])
-        self.actions = _numbered(table.texts["action"])
-        self.n_states = len(self.states)
-        if self.n_states > MAX_STATES:
-            raise FileFormatError(
-                f"{table.name}: expected at most {MAX_STATES} states, got {self.n_states}"
-            )
-        targets = _targets(table, self.states)
-        keys = self.keys(table)
-        self.pairs, self.first, rows = np.unique(keys, return_index=True, return_inverse=True)
-        table.refuse_repeats(rows * (self.n_states + 1) + targets, "transition")
-        chances = table.probabilities()
-        sums = np.bincount(rows, weights=chances)
-        bad = np.flatnonzero(np.abs(sums - 1.0) > self.tolerance)
-        table.refuse_rows(
-            np.sort(self.first[bad]),
-            lambda row: (
-                f"expected the probabilities of {self.name_of(int(keys[row]))} to sum to 1 within "
-                f"{self.tolerance:.3g}, got {sums[rows[row]]:.12g}{self.offer(sums[rows[row]])}"
-            ),
-        )
-        self.ends = bool((targets == self.n_states).any())
-        self.rows = sp.csr_array(
-            (chances / sums[rows] if normalize else chances, (rows, targets)),
-            shape=(len(self.pairs), self.n_states + self.ends),
-        )
-
-    def offer(self, total: float) -> str:
-        """What to do about a sum that may be meant to be 1."""
-        if self.tolerance == NEARLY or abs(total - 1.0) > NEARLY:
-            return ""
-        return "; if that is rounding, world.normalize = true divides by the sum"
-
-    def keys(self, table: Table) -> Ints:
-        """int array [n], which state and action each row is about."""
-        states, actions = (
-            table.index(getattr(self, f"{column}s"), column) for column in ("state", "action")
-        )
-        return states * len(self.actions) + actions
-
-    def name_of(self, key: int) -> str:
-        state, action = divmod(key, len(self.actions))
-        return (
-            f"state {shown(list(self.states)[state])}, action {shown(list(self.actions)[action])}"
-        )
-
-    def features(self, table: Table) -> Floats:
-        """array [S, k] or [P, k], without the end's."""
-        if not table.columns:
-            raise FileFormatError(f"{table.name}: expected a column a feature, got none")
-        per_pair = "action" in table.texts
-        keys = self.keys(table) if per_pair else table.index(self.states, "state")
-        known = self.pairs if per_pair else np.arange(self.n_states)
-        table.refuse_repeats(keys, "state and action" if per_pair else "state")
-        unknown = np.flatnonzero(~np.isin(keys, known))
-        if len(unknown):
-            row = int(unknown[0])
-            table.refuse(row, f"{self.name_of(int(keys[row]))} has no transitions")
-        missing = np.setdiff1d(known, keys)
-        if len(missing):
-            key = int(missing[0]) * (1 if per_pair else len(self.actions))
-            name = self.name_of(key)
-            name = name if per_pair else name.split(", action")[0]
-            raise FileFormatError(f"{table.name}: expected a row for {name}, got none")
-        return np.asarray(table.numbers[np.argsort(keys)])
-
-    def start(self, table: Table) -> Floats:
-        """array [S], without the end's."""
-        states, chances = table.index(self.states, "state"), table.probabilities()
-        table.refuse_repeats(states, "state")
-        total = float(chances.sum())
-        if abs(total - 1.0) > self.tolerance:
-            raise FileFormatError(
-                f"{table.name}: expected probabilities that sum to 1 within {self.tolerance:.3g}, "
-                f"got {total:.12g}{self.offer(total)}"
-            )
-        start = np.zeros(self.n_states)
-        start[states] = chances / total if self.tolerance == NEARLY else chances
-        return start
-
-    def mdp(self, phi: Floats, names: tuple[str, ...], start: Floats, discount: float) -> MDP:
-        states, actions = np.divmod(self.pairs, len(self.actions))
-        rows, state_names = self.rows, list(self.states)
-        if self.ends:
-            end = self.n_states
-            states, actions = np.append(states, end), np.append(actions, 0)
-            itself = sp.csr_array(([1.0], ([0], [end])), shape=(1, end + 1))
-            rows = sp.csr_array(sp.vstack([rows, itself], format="csr"))
-            phi, start = np.vstack([phi, np.zeros(phi.shape[1])]), np.append(start, 0.0)
-            state_names.append(_unused("end", self.states))
-        return MDP.from_pairs(
-            states,
-            actions,
-            rows,
-            phi,
-            discount=discount,
-            start=start,
-            state_names=state_names,
-            action_names=list(self.actions),
-            feature_names=names,
-        )
-
-
-def _numbered(names: list[str]) -> dict[str, int]:
-    return {name: number for number, name in enumerate(dict.fromkeys(names))}
-
-
-def _targets(table: Table, states: dict[str, int]) -> Ints:
-    """int array [n], the numbers of the next states; where there is none, S."""
-    names, numbers = table.texts["next_state"], {"": len(states)} | states
-    targets = np.fromiter((numbers.get(name, -1) for name in names), np.int64, len(table))
-    table.refuse_rows(
-        np.flatnonzero(targets < 0),
-        lambda row: (
-            f"next_state {shown(names[row])} has no transitions of its own; leave it empty where "
-            f"the episode ends{meant(names[row], states, also=False)}"
-        ),
-    )
-    return targets
-
-
-def _unused(name: str, names: dict[str, int]) -> str:
-    number, unused = 1, name
-    while unused in names:
-        number += 1
-        unused = f"{name} ({number})"
-    return unused
-
-
-__all__ = ["SUM_TOLERANCE", "build_world"]
+__all__ = ["build_world"]

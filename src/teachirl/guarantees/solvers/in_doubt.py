@@ -63,6 +63,7 @@ def worst_case_in_doubt(
     tolerance: float = 1e-6,
     max_solves: int = SOLVES,
     max_seconds: float = math.inf,
+    start: Floats | None = None,
 ) -> WorstCaseBounds:
     """The least reward ⟨weights, μ⟩ of all policies that match, in all worlds of the sets.
 
@@ -73,7 +74,7 @@ def worst_case_in_doubt(
     expectations : array [k], what was recorded; of a policy, those in the nominal world
     mismatch : ε, how far ‖A(μ − μ_T)‖ may be from 0
     policy : if a policy is shown, not a recording
-    maximise, tolerance, max_solves, max_seconds : as in `worst_case_by_bundle`
+    maximise, tolerance, max_solves, max_seconds, start : as in `worst_case_by_bundle`
 
     Examples
     --------
@@ -90,7 +91,10 @@ def worst_case_in_doubt(
     sight = ViewCoordinates(model, view, float(mismatch))
     case = DoubtCase(model.nominal, sight, -w if maximise else w, target, policy, model)
     count = FEW if model.n_states <= LARGE else MANY
-    found = searched(case, DoubtPlans(case, count), tolerance, max_solves, deadline)
+    near = None
+    if start is not None:
+        near = sight.basis @ (view.matrix.T @ (-start if maximise else start))
+    found = searched(case, DoubtPlans(case, count), tolerance, max_solves, deadline, near)
     return mirrored(found) if maximise else found
 
 

@@ -1,0 +1,211 @@
+"""Problem files whose world is known from a log."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import teachirl as ti
+from problem_files import message_of
+from teachirl.app import cli
+from teachirl.app.decisions import log_doubt, plan
+from teachirl.app.problem import read_problem
+
+SUCCESSORS = """state,action,next_state
+shore,walk,ice
+shore,walk,shore
+shore,wait,shore
+ice,walk,hut
+ice,walk,
+ice,wait,ice
+ice,jump,hut
+ice,jump,shore
+hut,wait,
+"""
+LOG = """state,action,next_state,count
+shore,walk,ice,90
+shore,walk,shore,30
+shore,wait,shore,5
+ice,walk,hut,60
+ice,walk,,40
+ice,wait,ice,7
+hut,wait,,3
+"""
+FEATURES = "state,cold,home,step\nshore,0,0,1\nice,1,0,1\nhut,0,1,1\n"
+TOML = """
+[world]
+log = "log.csv"
+successors = "successors.csv"
+features = "features.csv"
+discount = 0.9
+[reward.weights]
+home = 10.0
+cold = -1.0
+[learner]
+sees = ["cold"]
+[teach]
+features = "all"
+"""
+EPISODES = [
+    {"states": ["shore", "ice", "hut"], "actions": ["walk", "walk", "wait"], "terminated": True},
+    {"states": ["shore", "shore", "ice"], "actions": ["walk"] * 3, "terminated": True},
+    {"states": ["ice", "ice"], "actions": ["wait", "walk"], "terminated": False},
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    files = {"log.csv": LOG, "successors.csv": SUCCESSORS, "features.csv": FEATURES}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "episodes.jsonl").write_text("\n".join(map(json.dumps, EPISODES)))
+    (tmp_path / "problem.toml").write_text(TOML)
+    return tmp_path
+
+
+def changed(folder, old, new):
+    path = folder / "problem.toml"
+    assert old in TOML
+    path.write_text(TOML.replace(old, new))
+    return path
+
+
+def test_the_model_is_what_the_log_says(folder):
+    problem = read_problem(folder / "problem.toml")
+    model = problem.world.model
+    assert model.n_steps == 235 and model.confidence == 0.95
+    assert [model.pair_name(pair) for pair in model.untried] == ["ice, jump"]
+    rows = model.nominal.dynamics.transitions.toarray()
+    pairs = {model.pair_name(pair): pair for pair in range(model.n_pairs)}
+    assert rows[pairs["shore, walk"]] == pytest.approx([0.25, 0.75, 0.0, 0.0])
+    assert rows[pairs["ice, walk"]] == pytest.approx([0.0, 0.0, 0.6, 0.4])
+    assert problem.task.model is model and problem.mdp is model.nominal
+    found = plan(problem)
+    assert found.steps[-1].guaranteed > found.steps[0].guaranteed
+
+
+def test_episodes_are_counted(folder):
+    problem = read_problem(changed(folder, "log.csv", "episodes.jsonl"))
+    model = problem.world.model
+    # The last step of the third was cut off: what followed is not known.
+    assert model.n_steps == 7
+    tries = {model.pair_name(pair): int(n) for pair, n in enumerate(model.tries)}
+    assert tries["shore, walk"] == 3 and tries["ice, walk"] == 2 and tries["hut, wait"] == 1
+
+
+def test_a_table_in_parquet(folder):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    header, *lines = [line.split(",") for line in LOG.split()]
+    columns = dict(zip(header, zip(*lines, strict=True), strict=True))
+    columns["count"] = [int(count) for count in columns["count"]]
+    parquet.write_table(pa.table(columns), folder / "log.parquet")
+    problem = read_problem(changed(folder, "log.csv", "log.parquet"))
+    assert problem.world.model.n_steps == 235
+
+
+def test_without_successors_any_state_may_follow(folder):
+    model = read_problem(changed(folder, 'successors = "successors.csv"\n', "")).world.model
+    assert (np.diff(model.successors.indptr)[:-1] == 4).all()
+    assert len(model.untried) == 0
+
+
+def test_features_of_what_follows(folder):
+    rows = [line.split(",") for line in SUCCESSORS.split("\n")[1:] if line]
+    lines = [f"{s},{a},{t},{int(s == 'ice')},{int(t == 'hut')},1" for s, a, t in rows]
+    (folder / "features.csv").write_text(
+        "state,action,next_state,cold,home,step\n" + "\n".join(reversed(lines))
+    )
+    problem = read_problem(folder / "problem.toml")
+    model = problem.world.model
+    home = model.outcomes[:, 1]
+    assert home.sum() == 2 and (model.sets.indices[home == 1] == 2).all()
+    # What walking on the ice brings depends on how often it holds.
+    plan = ti.optimal_policy(model, problem.weights)
+    assert plan.lower < ti.optimal_policy(model.nominal, problem.weights).value < plan.upper
+    (folder / "features.csv").write_text(
+        "state,action,next_state,cold,home,step\n" + "\n".join(lines[1:])
+    )
+    wanted = "expected a row for state 'shore', action 'walk' and next_state 'ice', got none"
+    assert wanted in message_of(folder / "problem.toml")
+
+
+def test_what_was_recorded_is_exact_and_confidences_add_up(folder):
+    path = folder / "problem.toml"
+    path.write_text(TOML + '[demonstration]\ntrajectories = "episodes.jsonl"\nconfidence = 0.9\n')
+    problem = read_problem(path)
+    shown = problem.task.demonstration
+    found = ti.certify(problem.model, problem.view, problem.weights, shown, 5.0)
+    assert found.confidence == pytest.approx(1.0 - 0.1 - 0.05)
+
+
+def test_doubt_costs_what_knowing_a_pair_brings(folder):
+    problem = read_problem(folder / "problem.toml")
+    found = log_doubt(problem)
+    assert found.steps == 235 and found.untried == ("ice, jump",)
+    assert {(each.state, each.action) for each in found.costly} >= {("shore", "walk")}
+    assert sum(each.share for each in found.costly) == pytest.approx(1.0)
+    before = problem.task.worst_case(problem.view, problem.task.demonstration, problem.matching)
+    # Ten times as many steps in the costliest pair, and the guarantee rises.
+    costliest = found.costly[0]
+    lines = [
+        f"{line}0" if line.startswith(f"{costliest.state},{costliest.action},") else line
+        for line in LOG.strip().split("\n")
+    ]
+    (folder / "log.csv").write_text("\n".join(lines))
+    again = read_problem(folder / "problem.toml")
+    after = again.task.worst_case(again.view, again.task.demonstration, again.matching)
+    assert after.lower > before.lower + 0.1 * costliest.cost
+
+
+def test_the_answer_says_what_it_rests_on(folder, monkeypatch, capsys):
+    def teachirl(*arguments):
+        monkeypatch.setattr(sys, "argv", ["teachirl", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return ended.value.code or 0, *capsys.readouterr()
+
+    code, printed, _ = teachirl("certify", folder / "problem.toml", "--json")
+    answer = json.loads(printed)["assessment"]
+    assert code == 0
+    assert answer["untried"] == ["ice, jump"]
+    assert answer["log"][0].startswith("The model is known from 235 steps")
+    assert answer["log"][1].startswith("1 pair of 7 was never tried (ice, jump)")
+    assert answer["costly_pairs"][0]["tries"] >= 0
+    code, _, told = teachirl("frontier", folder / "problem.toml")
+    assert code == 2 and "frontier needs a world that is known" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("log.csv", "ice,walk,hut,60", "ice,walk,ice,60", "ice, action walk led to state ice, 60"),
+        ("log.csv", "ice,walk,hut,60", "ice,fly,hut,60", "there is no action 'fly'"),
+        ("log.csv", "ice,walk,hut,60", "ice,walk,hut,6.5", "a whole number of times, got 6.5"),
+        ("log.csv", "ice,walk,hut,60", "ice,walk,hut,-1", "a whole number of times, got -1"),
+        ("features.csv", "hut,0,1,1", "", "expected a row for state 'hut', got none"),
+        ("successors.csv", "hut,wait,\n", "", "next_state 'hut' has no transitions of its own"),
+    ],
+)
+def test_mistakes_in_tables(folder, name, old, new, message):
+    path = folder / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    assert message in message_of(folder / "problem.toml")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('[demonstration]\nshow = "choose"\n', '"choose" needs a world that is known'),
+        ('[plan]\nbaseline = "uniform"\n', "a baseline needs a world that is known"),
+        ('[plan]\nteacher = "JointGreedy"\n', "JointGreedy needs a world that is known"),
+    ],
+)
+def test_what_needs_a_known_world_is_refused(folder, more, message):
+    path = folder / "problem.toml"
+    path.write_text(TOML + more)
+    assert message in message_of(path)
