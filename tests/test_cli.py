@@ -28,6 +28,7 @@ COMMANDS = (
     "frontier",
     "probe",
     "reproduce",
+    "lesson",
     "runs",
     "studio",
     "warm",

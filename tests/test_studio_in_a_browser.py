@@ -115,6 +115,13 @@ def test_every_control_of_the_desk(page, desk):
         page.click("#save-problem")
     saved = tomllib.loads(download.value.path().read_text(encoding="utf-8"))
     assert saved["teach"]["required"] == ["cell 5"]
+    # The door to the lesson.
+    page.click("#door")
+    link = page.locator("#door-link a").get_attribute("href")
+    lesson = page.context.new_page()
+    lesson.goto(link)
+    lesson.wait_for_selector("text=Before you begin")
+    lesson.close()
     assert page.complaints == []
 
 

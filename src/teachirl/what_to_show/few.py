@@ -177,7 +177,7 @@ def few_demonstrations(
     )
     if shown.policy is not None:
         episodes = sample_trajectories(mdp, shown.policy, episodes=drawn, horizon=horizon, rng=rng)
-        mu = _within(mdp, shown.policy, horizon)
+        mu = expectations_within(mdp, shown.policy, horizon)
     else:
         assert shown.trajectories is not None
         episodes, mu = shown.trajectories, shown.expectations
@@ -307,8 +307,26 @@ class _Pool:
             times[into] += 1
 
 
-def _within(mdp: MDP, policy: Policy, horizon: int) -> Floats:
-    """array [k], E Σ_{t<H} γᵗ φ: what a policy does within so many steps."""
+def expectations_within(mdp: MDP, policy: Policy, horizon: int) -> Floats:
+    """array [k], E Σ_{t<H} γᵗ φ: what a policy does within so many steps.
+
+    Parameters
+    ----------
+    mdp : MDP
+    policy : Policy
+    horizon : int, H
+
+    Returns
+    -------
+    array [k]
+
+    Examples
+    --------
+    >>> import teachirl as ti
+    >>> mdp = ti.worlds.chain(3)
+    >>> expectations_within(mdp, ti.Policy.uniform(mdp), 2).round(3).tolist()
+    [0.483, 0.933, 0.483]
+    """
     dynamics = mdp.dynamics
     pairs = np.arange(mdp.n_pairs)
     chosen = sp.csr_array(
@@ -345,4 +363,4 @@ def _taken(episodes: Trajectories, chosen: Ints) -> Trajectories:
     )
 
 
-__all__ = ["FewDemonstrations", "FewStatus", "few_demonstrations"]
+__all__ = ["FewDemonstrations", "FewStatus", "expectations_within", "few_demonstrations"]

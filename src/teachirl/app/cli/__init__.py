@@ -25,6 +25,7 @@ from .diagnose import diagnose
 from .export import export
 from .frontier import frontier
 from .init import init
+from .lesson import lesson
 from .options import summary
 from .probe import probe
 from .reproduce import reproduce
@@ -63,6 +64,7 @@ for command in (
 ):
     app.command(short_help=summary(command))(command)
 app.add_typer(runs, name="runs")
+app.add_typer(lesson, name="lesson")
 
 
 def _print_version(wanted: bool) -> None:

@@ -33,8 +33,8 @@ from ..problem import Problem
 from .choice import Choice
 from .describe import behaviour, described
 
-# Seconds after which a first answer is given, and then those that a search for the exact worst
-# case may take before it is asked whether anybody still wants to know.
+# Seconds for which bounds that sets share are tightened, and then those that a search for the exact
+# worst case may take before it is asked whether anybody still wants to know.
 FIRST, THEN = 0.08, (0.4, 1.5, 6.0, 25.0)
 KEPT = 6  # problems with their bounds
 SHOWN = 6  # features in which the worst policy differs most
@@ -112,10 +112,14 @@ class Answers:
         elif ground.sets is not None:
             sets = ground.sets
             number = sum(1 << j for j, each in enumerate(sets.free) if each in members)
-            sets.tighten(number, -math.inf, clock.seconds() + FIRST)
-            lower = max(lower, sets.proved(number))
-            upper = min(upper, max(float(sets.upper[number]) + sets.earned, lower))
-            yield _bounds(problem, lower, upper, exact=False)
+            # What other sets have told of this one, and then what it tells of itself.
+            for tell in (lambda: None, lambda: _tightened(sets, number)):
+                tell()
+                lower = max(lower, sets.proved(number))
+                upper = min(upper, max(float(sets.upper[number]) + sets.earned, lower))
+                yield _bounds(problem, lower, upper, exact=False)
+                if stale():
+                    return
         found = None
         for seconds in THEN:
             if stale():
@@ -187,6 +191,10 @@ def _sets(problem: Problem) -> SetBounds | None:
     if len(free) > MOST or problem.chosen is not None:
         return None
     return set_bounds(task, problem.matching, free)
+
+
+def _tightened(sets: SetBounds, number: int) -> None:
+    sets.tighten(number, -math.inf, clock.seconds() + FIRST)
 
 
 def _chosen(problem: Problem, view: Worldview) -> Demonstration:

@@ -21,7 +21,7 @@ from ...files import replacing
 from .choice import Choice
 from .kept import Kept
 from .pages import page, static
-from .processes import Job, Thinker
+from .processes import Door, Job, Thinker
 from .security import COOKIE, Guard, Guarded, refuse
 from .toml import with_choice
 
@@ -41,6 +41,7 @@ class Studio:
     kept : Kept, results of long work
     thinker : Thinker
     jobs : Job by number
+    doors : Door by problem, to the lessons that were opened
     """
 
     problems: dict[str, Path]
@@ -48,6 +49,7 @@ class Studio:
     thinker: Thinker
     jobs: dict[str, Job] = field(default_factory=dict)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    doors: dict[str, Door] = field(default_factory=dict)
 
     def path(self, problem: str) -> Path:
         """The file of a problem."""
@@ -107,6 +109,8 @@ class Studio:
         for job in self.jobs.values():
             await job.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
+        for door in self.doors.values():
+            await door.close()
         await self.thinker.close()
         self.kept.close()
 
@@ -125,6 +129,8 @@ def desk_app(problems: dict[str, Path], out: Path, guard: Guard) -> Guarded:
     Guarded, an ASGI application
     """
     studio = Studio(problems, Kept(out), Thinker(problems))
+    lessons = {name: Door(path, out / f"lesson-{name}") for name, path in problems.items()}
+    studio.doors.update(lessons)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -177,6 +183,11 @@ def _add_work(app: FastAPI, studio: Studio) -> None:
     async def begin(name: str, kind: str, request: Request) -> dict[str, Any]:
         chosen = _choice((await request.body()).decode("utf-8", "replace"))
         return (await studio.start(kind, name, chosen)).plain()
+
+    @app.post("/api/lesson/{name}")
+    async def door(name: str) -> dict[str, str]:
+        studio.path(name)
+        return {"link": await studio.doors[name].opened()}
 
     @app.get("/api/kept/{name}/{kind}")
     async def kept(name: str, kind: str, choice: str) -> dict[str, Any]:

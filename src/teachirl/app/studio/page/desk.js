@@ -200,6 +200,15 @@ byId('mismatch').addEventListener('change', (event) => change({ ...choice, misma
 for (const radio of document.querySelectorAll('input[name="show"]')) {
   radio.addEventListener('change', () => change({ ...choice, show: radio.value === problem.show || !radio.value ? null : radio.value }));
 }
+byId('door').addEventListener('click', async () => {
+  byId('door').disabled = true;
+  byId('door-link').textContent = 'is prepared …';
+  try {
+    const { link } = await ask(`/api/lesson/${encodeURIComponent(name)}`, { method: 'POST', body: '{}' });
+    byId('door-link').replaceChildren(make('a', { href: link, target: '_blank', rel: 'noopener' }, 'The lesson'));
+  } catch (error) { byId('door-link').textContent = error.message; }
+  byId('door').disabled = false;
+});
 addEventListener('popstate', () => open().catch((error) => trouble(error.message)));
 addEventListener('keydown', (event) => {
   const typing = event.target.matches?.('textarea, input[type="text"]');

@@ -20,9 +20,9 @@ function arrow(row, column, down, right) {
 }
 
 function frame(map, label) {
-  const left = 10 + 6.8 * Math.max(0, ...map.row_names.map((name) => name.length)), bottom = map.column_names.length ? 20 : 4;
+  const left = map.row_names.length ? 10 + 6.8 * Math.max(...map.row_names.map((name) => name.length)) : 4, bottom = map.column_names.length ? 20 : 4;
   const wide = map.columns * CELL, high = map.rows * CELL;
-  const svg = draw('svg', { viewBox: `${-left} -4 ${wide + left + 4} ${high + bottom + 4}`, role: 'img', 'aria-label': label });
+  const svg = draw('svg', { viewBox: `${-left} -4 ${wide + left + 4} ${high + bottom + 4}`, role: 'img', preserveAspectRatio: 'xMinYMin meet', 'aria-label': label });
   svg.style.maxWidth = `${1.4 * (wide + left + 8)}px`;
   const small = Math.max(0, ...map.column_names.map((name) => name.length)) > 6 ? 'cell' : 'small';
   map.row_names.forEach((name, row) => svg.append(
@@ -57,6 +57,12 @@ export function drawMap(map, label, { fill = () => '#fff', marked = () => false,
   }
   svg.append(...above);
   return svg;
+}
+
+// Where an episode has been, as a line.
+export function trail(map, cells) {
+  const at = cells.filter((cell) => cell >= 0).map((cell) => `${((cell % map.columns) + 0.5) * CELL} ${(Math.floor(cell / map.columns) + 0.5) * CELL}`);
+  return draw('polyline', { points: at.join(', '), fill: 'none', stroke: '#0b4f7d', 'stroke-width': 3, 'stroke-dasharray': '2 6', 'stroke-linecap': 'round' });
 }
 
 export function token(map, cell) {

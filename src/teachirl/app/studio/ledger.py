@@ -1,0 +1,137 @@
+"""What participants did, in SQLite: a row an event, committed before it is acknowledged.
+
+In WAL mode a killed process loses nothing that was committed. Rows are only ever added, each with a
+digest of its columns, as in a results store.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import FileFormatError, require
+from ...files import made_folder
+from ...study.results_file import explaining, is_whole, sealed
+
+FILE = "lesson.sqlite"
+TABLES = """
+CREATE TABLE IF NOT EXISTS study (about TEXT PRIMARY KEY, digest TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS participants (
+    number INTEGER PRIMARY KEY, secret TEXT NOT NULL UNIQUE, condition TEXT NOT NULL,
+    digest TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS events (
+    participant INTEGER NOT NULL REFERENCES participants (number), place INTEGER NOT NULL,
+    at REAL NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL, digest TEXT NOT NULL,
+    PRIMARY KEY (participant, place));
+"""
+
+
+@dataclass(frozen=True)
+class Participant:
+    """Somebody of whom nothing is known but a number.
+
+    Attributes
+    ----------
+    number : from 0
+    secret : the end of the link
+    condition : its name
+    """
+
+    number: int
+    secret: str
+    condition: str
+
+    @property
+    def name(self) -> str:
+        """As files call the participant."""
+        return f"p{self.number + 1:03d}"
+
+
+class Ledger:
+    """The events of a study, in a folder.
+
+    Parameters
+    ----------
+    folder : made if need be, unless it is only read
+    write : whether to write
+    """
+
+    def __init__(self, folder: Path, *, write: bool = True) -> None:
+        self.path = folder / FILE
+        if write:
+            made_folder(folder)
+        require(write or self.path.is_file(), f"{folder}: there is no lesson, as {FILE} is missing")
+        mode = "rwc" if write else "ro"
+        with explaining(self.path):
+            uri = f"{self.path.absolute().as_uri()}?mode={mode}"
+            self._connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+            if write:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+                self._connection.executescript(TABLES)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def begin(self, about: str, conditions: list[str]) -> list[Participant]:
+        """The participants of a study: made the first time, and found again after.
+
+        Parameters
+        ----------
+        about : what tells the study from others
+        conditions : the condition of each participant
+        """
+        [*known] = self._rows("study")
+        require(
+            not known or known[0][0] == about,
+            f"{self.path.parent} has a lesson of another problem, study or version: choose --out",
+        )
+        if not known:
+            self._add("study", about)
+        there = self.participants()
+        for number in range(len(there), len(conditions)):
+            self._add("participants", number, secrets.token_urlsafe(16), conditions[number])
+        return self.participants()
+
+    def participants(self) -> list[Participant]:
+        """All of them, by number."""
+        return [Participant(*row[:3]) for row in self._rows("participants")]
+
+    def add(self, participant: int, place: int, kind: str, body: dict[str, Any]) -> float:
+        """Keep an event; once this returns, a killed process cannot lose it.
+
+        Returns
+        -------
+        when it was
+        """
+        at = time.time()
+        self._add("events", participant, place, at, kind, json.dumps(body))
+        return at
+
+    def events(self) -> list[tuple[int, float, str, dict[str, Any]]]:
+        """Participant, time, kind and body of all events, in their order."""
+        rows = self._rows("events", "ORDER BY participant, place")
+        return [(row[0], row[2], row[3], json.loads(row[4])) for row in rows]
+
+    def _add(self, table: str, *columns: Any) -> None:
+        row = sealed(columns)
+        with explaining(self.path):
+            marks = ", ".join("?" * len(row))
+            self._connection.execute(f"INSERT INTO {table} VALUES ({marks})", row)
+
+    def _rows(self, table: str, order: str = "ORDER BY 1") -> list[tuple[Any, ...]]:
+        with explaining(self.path):
+            rows = self._connection.execute(f"SELECT * FROM {table} {order}").fetchall()
+        for row in rows:
+            if not is_whole(row):
+                raise FileFormatError(f"{self.path}: a row of {table} is not as it was written")
+        return rows
+
+
+__all__ = ["Ledger", "Participant"]

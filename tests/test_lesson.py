@@ -1,0 +1,274 @@
+"""Lessons for people without a browser: what is recorded, what is sent, what is found."""
+
+import asyncio
+import csv
+import json
+import sqlite3
+
+import httpx
+import numpy as np
+import pytest
+
+import teachirl as ti
+from studio_server import DESK
+from teachirl.app.problem import read_problem
+from teachirl.app.render import html
+from teachirl.app.studio.analysis import analyse, analysis_document
+from teachirl.app.studio.exporting import COLUMNS, export_lesson
+from teachirl.app.studio.ledger import Ledger
+from teachirl.app.studio.lesson_server import Classroom, lesson_app
+from teachirl.app.studio.security import Guard, hosts_of
+from teachirl.app.studio.study import Study, markup, read_study
+
+CONDITIONS = [
+    {"name": "greedy", "teacher": "TRGreedy"},
+    {"name": "gap, chosen", "teacher": "GapGreedy", "show": "choose", "order": "reversed"},
+    {"name": "random", "teacher": "Random", "order": "shuffled"},
+    {"name": "nobody", "teacher": "none"},
+]
+STUDY = Study(
+    seed=1, participants=4, watch=3, episodes=2, steps=5, features=2, condition=CONDITIONS
+)
+
+
+@pytest.fixture(scope="module")
+def problem(tmp_path_factory):
+    path = tmp_path_factory.mktemp("lesson") / "problem.toml"
+    path.write_text(DESK, encoding="utf-8")
+    return read_problem(path)
+
+
+def played(person, choose):
+    """Everything that a page receives in a whole lesson."""
+    heard = [person.now()]
+    while heard[-1]["stage"] != "end":
+        now = heard[-1]
+        if now["stage"] == "act":
+            heard.append(person.act(now["at"], choose(person, now), 20.0))
+        else:
+            heard.append(person.next(now["at"]))
+    return heard
+
+
+def wander(person, now):
+    return now["actions"][0]
+
+
+def expert(person, now):
+    """Does what the optimal policy does, which no page says."""
+    course = person.course
+    policy = course.problem.task.best.policy
+    return int(policy.actions[person.state])
+
+
+@pytest.fixture(scope="module")
+def room(problem, tmp_path_factory):
+    made = Classroom(problem, STUDY, tmp_path_factory.mktemp("room"))
+    for number, person in enumerate(made.people.values()):
+        person.heard = played(person, expert if number % 2 else wander)
+    yield made
+    made.ledger.close()
+
+
+def test_groups_are_as_large_as_each_other():
+    for participants in (7, 12):
+        study = Study(participants=participants, condition=CONDITIONS)
+        counts = np.bincount(study.assigned(), minlength=4)
+        assert counts.max() - counts.min() <= 1
+    others = {
+        tuple(Study(seed=seed, participants=8, condition=CONDITIONS).assigned())
+        for seed in range(9)
+    }
+    assert len(others) > 3
+
+
+def test_a_page_receives_no_hidden_feature_and_no_reward(room, problem):
+    names = {problem.mdp.feature_name(i) for i in range(problem.mdp.n_features)}
+    for person in room.people.values():
+        visible = set(person.blocks[0].view.names)
+        for now in person.heard:
+            visible |= {now["name"]} if now["stage"] == "new" else set()
+            text = json.dumps([room.around, now])
+            assert [name for name in names - visible if name in text] == []
+            assert not {"reward", "weight", "return", "state", "condition"} & set(now)
+            if now["stage"] in ("act", "watch"):
+                assert now["features"] == list(person.blocks[now["at"][1]].view.names)
+        # What was taught is what became visible, and nothing else.
+        assert visible - set(person.blocks[0].view.names) == {
+            problem.task.names[i] for i in person.order
+        }
+
+
+def test_other_weights_that_want_the_same_are_sent_the_same(problem, tmp_path):
+    """The reward does not get to the page in any other way either."""
+    text = DESK.replace("-2.0", "-20.0").replace("= 2.0", "= 20.0").replace("-1.0", "-10.0")
+    text = text.replace('"cell 4" = 1.0', '"cell 4" = 10.0')
+    path = tmp_path / "problem.toml"
+    path.write_text(text, encoding="utf-8")
+    heard = []
+    for number, each in enumerate((problem, read_problem(path))):
+        made = Classroom(each, STUDY, tmp_path / str(number))
+        heard.append([played(person, wander)[:-1] for person in made.people.values()])
+        made.ledger.close()
+    assert heard[0] == heard[1]
+
+
+def test_what_is_watched_has_the_mean_that_is_said(room):
+    for person in room.people.values():
+        for block in person.blocks:
+            matrix = block.view.matrix
+            total = np.zeros(len(matrix))
+            for i, times in enumerate(block.times):
+                own = slice(block.episodes.offsets[i], block.episodes.offsets[i + 1])
+                total += times * (matrix @ person.course.collected(block.episodes.pairs[own]))
+            assert sum(block.times) == STUDY.watch
+            off = np.linalg.norm(total / STUDY.watch - block.target)
+            assert off <= block.off
+
+
+def test_a_move_that_is_sent_again_counts_once(problem, tmp_path):
+    made = Classroom(problem, STUDY, tmp_path)
+    person = next(iter(made.people.values()))
+    for _ in range(3):
+        here = person.now()["at"]
+        first = person.next(here)
+        assert person.next(here) == first
+    at = person.now()["at"]
+    first = person.act(at, person.now()["actions"][0], 5.0)
+    assert person.act(at, person.now()["actions"][0], 5.0) == first
+    for wrong in (["act", 0, 0, 4], ["act", 1, 0, 0], ["watch", 0, 0, 0]):
+        with pytest.raises(ti.TeachirlError, match="reload"):
+            person.act(wrong, 0, 1.0)
+    with pytest.raises(ti.TeachirlError, match="cannot be done"):
+        person.act(person.at, 99, 1.0)
+    # A server that begins anew knows all of it.
+    made.ledger.close()
+    again = Classroom(problem, STUDY, tmp_path)
+    other = again.people[person.participant.secret]
+    assert other.now() == person.now() and other.state == person.state
+    again.ledger.close()
+    with pytest.raises(ti.TeachirlError, match="another problem, study or version"):
+        Classroom(problem, STUDY.model_copy(update={"seed": 5}), tmp_path)
+
+
+def test_damage_is_noticed(problem, tmp_path):
+    made = Classroom(problem, STUDY, tmp_path)
+    person = next(iter(made.people.values()))
+    person.next(person.now()["at"])
+    made.ledger.close()
+    with sqlite3.connect(tmp_path / "lesson.sqlite") as connection:
+        connection.execute("UPDATE events SET kind = 'step'")
+    connection.close()
+    ledger = Ledger(tmp_path, write=False)
+    with pytest.raises(ti.FileFormatError, match="not as it was written"):
+        ledger.events()
+    ledger.close()
+
+
+def test_files_and_their_analysis(room, problem, tmp_path):
+    people, trials = export_lesson(room.ledger.path.parent, tmp_path)
+    assert (people, trials) == (4, 4 * 3 * 2)
+    with (tmp_path / "trials.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == COLUMNS
+    episodes = ti.read_trajectories(tmp_path / "trajectories.jsonl", problem.mdp)
+    assert len(episodes) == trials
+    phi, gamma = np.asarray(problem.mdp.features), problem.mdp.discount
+    for i, row in enumerate(rows):
+        own = episodes.states[episodes.offsets[i] : episodes.offsets[i + 1]]
+        earned = sum(gamma**t * float(problem.weights @ phi[s]) for t, s in enumerate(own))
+        assert float(row["return"]) == pytest.approx(earned, abs=1e-12)
+        assert int(row["steps"]) == len(own) == 5
+    found = analyse(tmp_path / "trials.csv")
+    assert {each.condition for each in found.means} == {each["name"] for each in CONDITIONS}
+    assert 0.0 < found.p_value <= 1.0
+    page = html.page(analysis_document(found, "What it says"))
+    assert "Performance against features taught" in page and "data:image/svg" in page
+
+
+def test_the_test_finds_what_is_there_and_not_what_is_not(tmp_path):
+    def written(name, shift):
+        rng, rows = np.random.default_rng(0), []
+        for person in range(40):
+            condition = "a" if person % 2 else "b"
+            for block in range(2):
+                value = rng.normal() + (shift if condition == "a" and block else 0.0)
+                rows.append(
+                    [f"p{person}", condition, block, block, 0, "", 1, 1, "false", 0, value, 0, 0]
+                )
+        path = tmp_path / name
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([COLUMNS, *rows])
+        return analyse(path)
+
+    assert written("same.csv", 0.0).p_value > 0.05
+    apart = written("apart.csv", 2.0)
+    assert apart.p_value < 0.001
+    last = {each.condition: each for each in apart.means if each.block == 1}
+    assert last["a"].low > last["b"].high and last["a"].people == 20
+    (tmp_path / "no.csv").write_text("participant,block\na,b\n", encoding="utf-8")
+    with pytest.raises(ti.FileFormatError, match="line 2"):
+        analyse(tmp_path / "no.csv")
+
+
+def test_texts_of_an_experimenter_can_do_nothing(tmp_path):
+    said = markup(
+        "# Hi\n<script>x</script> <b onclick=y>z</b> ![p](http://elsewhere/p.png) "
+        "[a](javascript:alert(1)) [b](https://example.org)"
+    )
+    assert "<script" not in said and "<b " not in said and "<img" not in said
+    assert 'href="javascript' not in said and '<a href="https://example.org">' in said
+    path = tmp_path / "study.toml"
+    (tmp_path / "consent.md").write_text("*Read* this.", encoding="utf-8")
+    path.write_text('consent = "consent.md"\nparticipants = 3\n', encoding="utf-8")
+    assert read_study(path).consent == "*Read* this." and read_study(None).participants == 1
+    for text, expected in (
+        ('consent = "../secret.md"', "study's folder"),
+        ('consent = "none.md"', "there is no none.md"),
+        ("particpants = 3", "no such key"),
+        ("participants = 0", "participants"),
+        ("[[condition]]\nname = 'a'\n[[condition]]\nname = 'a'", "distinct"),
+        ("[[condition]]\nname = 'a'\nteacher = 'Me'", "teacher"),
+        ("= 3", "not TOML"),
+    ):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ti.TeachirlError, match=expected):
+            read_study(path)
+
+
+def test_who_has_no_link_is_refused(problem, tmp_path):
+    made = Classroom(problem, STUDY, tmp_path)
+    secret = next(iter(made.people))
+    guard = Guard(hosts_of("127.0.0.1", 8765), "a-token-of-many-letters", False, made.secret_of)
+    app = lesson_app(made, guard)
+
+    async def statuses():
+        transport, base = httpx.ASGITransport(app=app), "http://127.0.0.1:8765"
+        own = {"X-Token": "participant"}
+        at = json.dumps({"at": ["consent", 0, 0, 0]})
+        cases = [
+            ("GET", f"/p/{secret}/", {}, "", 200),
+            ("GET", f"/p/{secret}/now", {}, "", 200),
+            ("GET", "/p/somebody/now", {}, "", 401),
+            ("GET", "/", {}, "", 401),
+            ("POST", f"/p/{secret}/next", {}, at, 401),
+            ("POST", f"/p/{secret}/next", {**own, "Origin": "http://evil.example"}, at, 403),
+            ("POST", f"/p/{secret}/next", {**own, "Host": "evil.example"}, at, 421),
+            ("POST", f"/p/{secret}/next", own, "x" * 10_000_000, 413),
+            ("POST", f"/p/{secret}/next", own, "[]", 400),
+            ("POST", f"/p/{secret}/next", own, '{"at": ["consent", 0, 0, true]}', 400),
+            ("POST", f"/p/{secret}/act", own, at, 400),
+            ("GET", f"/p/{secret}/../../lesson.sqlite", {}, "", 401),
+            ("GET", "/static/%2e%2e/person.py", {}, "", 400),
+            ("POST", f"/p/{secret}/next", own, at, 200),
+        ]
+        async with httpx.AsyncClient(transport=transport, base_url=base) as client:
+            found = [
+                (await client.request(method, path, headers=headers, content=body)).status_code
+                for method, path, headers, body, _ in cases
+            ]
+        return found, [each[-1] for each in cases]
+
+    found, wanted = asyncio.run(statuses())
+    assert found == wanted
+    made.ledger.close()
