@@ -113,8 +113,9 @@ class Answers:
             sets = ground.sets
             number = sum(1 << j for j, each in enumerate(sets.free) if each in members)
             # What other sets have told of this one, and then what it tells of itself.
-            for tell in (lambda: None, lambda: _tightened(sets, number)):
-                tell()
+            for itself in (False, True):
+                if itself:
+                    sets.tighten(number, -math.inf, clock.seconds() + FIRST)
                 lower = max(lower, sets.proved(number))
                 upper = min(upper, max(float(sets.upper[number]) + sets.earned, lower))
                 yield _bounds(problem, lower, upper, exact=False)
@@ -191,10 +192,6 @@ def _sets(problem: Problem) -> SetBounds | None:
     if len(free) > MOST or problem.chosen is not None:
         return None
     return set_bounds(task, problem.matching, free)
-
-
-def _tightened(sets: SetBounds, number: int) -> None:
-    sets.tighten(number, -math.inf, clock.seconds() + FIRST)
 
 
 def _chosen(problem: Problem, view: Worldview) -> Demonstration:
