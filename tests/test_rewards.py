@@ -119,3 +119,39 @@ def test_tails_of_lists():
     for share, quantile, mean in [(0.1, 1, 1), (0.2, 2, 1), (0.4, 2, 1.5), (0.5, 3, 1.6)]:
         assert Tail(ti.Measure.QUANTILE, share, 1.0).of(values, chances) == quantile
         assert Tail(ti.Measure.CVAR, share, 1.0).of(values, chances) == pytest.approx(mean)
+
+
+def test_the_largest_risk_of_a_subspace_is_the_sine_of_the_largest_angle():
+    from scipy.linalg import subspace_angles
+
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        view = ti.Worldview(rng.standard_normal((4, 9)))
+        axes = np.linalg.qr(rng.standard_normal((9, 3)))[0]
+        largest = np.sin(subspace_angles(view.matrix.T, axes).max())
+        found = ti.teaching_risk(view, ti.Rewards.ellipsoid(np.zeros(9), axes))
+        assert found == pytest.approx(largest, abs=1e-9)
+
+
+def test_the_largest_risk_of_an_ellipsoid_is_met_and_not_exceeded():
+    rng = np.random.default_rng(1)
+    for trial in range(30):
+        view = ti.Worldview(rng.standard_normal((3, 6)))
+        rank = 1 + trial % 5
+        root = rng.standard_normal((6, rank)) * rng.choice([0.1, 0.5, 3.0])
+        rewards = ti.Rewards.ellipsoid(rng.standard_normal(6), root)
+        most = ti.teaching_risk(view, rewards)
+        z = rng.standard_normal((4000, rank))
+        z /= np.linalg.norm(z, axis=1, keepdims=True)
+        drawn = np.vstack([rewards.mean + z @ root.T, rewards.draw(rng, 2000)])
+        hidden = drawn - (drawn @ view.basis.T) @ view.basis
+        risks = np.linalg.norm(hidden, axis=1) / np.linalg.norm(drawn, axis=1)
+        assert risks.max() - 1e-9 <= most <= 1.0
+        assert most - risks.max() < (0.02 if rank < 3 else 0.35)
+
+
+def test_the_risk_of_lists_and_of_what_has_none():
+    view = ti.Worldview([[1.0, 0.0]])
+    assert ti.teaching_risk(view, ti.Rewards.listed([[1, 0], [3, 4]])) == pytest.approx(0.8)
+    with pytest.raises(ti.InvalidInputError, match="need not be largest at a corner"):
+        ti.teaching_risk(view, ti.Rewards.within([1, 1], 0.1))

@@ -16,20 +16,23 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats, frozen
 from ..mdp.model import MDP
+from ..mdp.rewards.rewards import Rewards
 from ..precision import DEPENDENT, INVISIBLE, NO_RISK, ranks
 from .linear_algebra import unit_rows, without_span
+from .plausible_risk import largest_risk
 from .potential_shaping import Indistinct, indistinct_directions
 from .scorer import RiskScorer, length_of, unit_weights
 from .worldview import Worldview, check_worldview
 
 
-def teaching_risk(view: Worldview, weights: ArrayLike) -> float:
+def teaching_risk(view: Worldview, weights: ArrayLike | Rewards) -> float:
     """ρ(A; w): the share of the reward that is hidden from the learner.
 
     Parameters
     ----------
     view : Worldview, A
-    weights : array [k], not all zero; their scale does not matter
+    weights : array [k], not all zero; their scale does not matter. If several are plausible,
+        Rewards, which give the largest
 
     Returns
     -------
@@ -44,6 +47,8 @@ def teaching_risk(view: Worldview, weights: ArrayLike) -> float:
     >>> ti.teaching_risk(view.extend([-1, -0.5, 0, 0.5, 1]), [-1, -0.5, 0, 0.5, 1]) < 1e-15
     True
     """
+    if isinstance(weights, Rewards):
+        return largest_risk(view, weights)
     w = unit_weights(view, weights)  # refuses what is no view
     return length_of(without_span(view.basis, w))
 
