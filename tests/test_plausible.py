@@ -250,3 +250,35 @@ def test_samples_speak_with_confidence():
     )
     assert tenth.lower == pytest.approx(each[12], abs=1e-5)
     assert least.solved < 60 and least.lower <= tenth.lower
+
+
+def test_a_mixture_is_best_to_show_where_opinions_differ():
+    mdp = bandit([[1, 0], [0, 1]])
+    rewards, view = ti.Rewards.listed(np.eye(2)), ti.Worldview(np.eye(2))
+    for action in (0, 1):
+        alone = ti.Policy.deterministic(mdp, [action, 0])
+        assert ti.certify(mdp, view, rewards, alone).upper < 1e-9
+    shown = ti.best_demonstration(mdp, view, rewards, rng=np.random.default_rng(0))
+    assert shown.guaranteed == pytest.approx(0.5, abs=1e-6)
+    assert shown.upper == pytest.approx(0.5, abs=2e-6)
+    assert len(shown.policies) == 2 and shown.shares == pytest.approx([0.5, 0.5])
+    assert "Show a mixture of 2 policies: 50 %, 50 % of the episodes by each" in str(shown)
+    assert ti.certify(mdp, view, rewards, shown).guaranteed == shown.guaranteed
+
+
+def test_what_to_show_is_no_worse_than_what_is_best_for_the_mean():
+    for seed in range(2):
+        rng, mdp, view, w, _ = case(seed, rows=2, states=8)
+        rewards = ti.Rewards.listed(w + rng.standard_normal((4, 5)))
+        mean = ti.best_demonstration(mdp, view, rewards.mean, rng=rng, proof_solves=0)
+        shown = ti.best_demonstration(mdp, view, rewards, starts=2, rng=rng)
+        least = ti.certify(mdp, view, rewards, mean.policy).guaranteed
+        assert max(least, shown.plain) - 2e-3 <= shown.guaranteed <= shown.upper
+        # The mixture has the feature expectations of its parts.
+        mu = [ti.feature_expectations(mdp, policy) for policy in shown.policies]
+        assert np.allclose(shown.shares @ np.array(mu), shown.demonstration.expectations)
+        tail = ti.Judgement(tail=0.5, measure="cvar")
+        half = ti.best_demonstration(mdp, view, rewards, starts=1, rng=rng, judgement=tail)
+        assert half.guaranteed >= shown.guaranteed - 1e-6
+    with pytest.raises(ti.InvalidInputError, match="list some of them"):
+        ti.best_demonstration(mdp, view, ti.Rewards.within(w, 0.1), rng=rng)

@@ -48,6 +48,7 @@ from .views.teaching_risk import BlindSpot, blind_spot, relative_risk, risk_afte
 from .views.worldview import Worldview
 from .what_to_show.few import FewDemonstrations, FewStatus, few_demonstrations
 from .what_to_show.search import Shown, ShownStatus, best_demonstration
+from .what_to_show.several import ShownForRewards
 from .worlds.pictures import plot_policy
 
 __version__: str
@@ -97,6 +98,7 @@ __all__ = [
     "Round",
     "Sensitivity",
     "Shown",
+    "ShownForRewards",
     "ShownStatus",
     "SoftPlan",
     "Subset",

@@ -33,6 +33,7 @@ from ..mdp.performance import performance_at_least
 from ..mdp.plan import Plan
 from ..mdp.planning import optimal_policy, worst_policy
 from ..mdp.policy import Policy, check_policy
+from ..mdp.rewards.rewards import Rewards
 from ..precision import down, up
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview, check_worldview
@@ -46,7 +47,8 @@ class Task:
     ----------
     mdp : MDP, with the true features; or EstimatedMDP, and what is guaranteed then holds in every
         world that its log allows, while learners are simulated in the nominal one
-    weights : array [k], the true reward's
+    weights : array [k], the true reward's; or Rewards if several are plausible: what is taught is
+        planned for their mean, `weights`, and `rewards` are kept for `certify` and `worth_buying`
     worldview : Worldview, what the learner sees at the beginning
     teachable : array [n, k], a row a feature that could be taught; or a worldview, for its names
     costs : array [n], what teaching each costs, positive; 1 each by default
@@ -73,7 +75,7 @@ class Task:
     def __init__(
         self,
         mdp: AnyMDP,
-        weights: ArrayLike,
+        weights: ArrayLike | Rewards,
         worldview: Worldview,
         teachable: ArrayLike | Worldview,
         costs: ArrayLike | None = None,
@@ -88,6 +90,12 @@ class Task:
         check_worldview(worldview, mdp)
         self.model, self.mdp, self.worldview = mdp, nominal_of(mdp), worldview
         self._indistinct = indistinct
+        self.rewards: Rewards | None = None
+        if isinstance(weights, Rewards):
+            weights.check(self.mdp)
+            self.rewards, weights = weights, weights.mean
+            cancel = "the plausible rewards cancel out in the mean: there is nothing to plan with"
+            require(bool(self.rewards.mean.any()), cancel)
         self.weights: Floats = frozen(np.array(mdp.checked_weights(weights)))
         k = mdp.n_features
         require(self.weights.shape == (k,), f"weights must have shape ({k},), one a feature")
@@ -148,9 +156,9 @@ class Task:
         -------
         Task
         """
-        return self._with(self.weights, worldview)
+        return self._with(self.weights if self.rewards is None else self.rewards, worldview)
 
-    def _with(self, weights: ArrayLike, worldview: Worldview) -> Task:
+    def _with(self, weights: ArrayLike | Rewards, worldview: Worldview) -> Task:
         return Task(
             self.model,
             weights,

@@ -11,6 +11,7 @@ case, and how much better anything else could be is bounded by `upper_bound`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,14 +22,17 @@ from ..errors import Status, require
 from ..figures.cards import card
 from ..figures.digits import at_least, at_most, number
 from ..guarantees.bounds import matching_room
+from ..guarantees.plausible.judgement import Judgement
 from ..guarantees.worst_case import worst_case
 from ..mdp.model import MDP
 from ..mdp.planning import optimal_policies, optimal_policy, worst_policy
 from ..mdp.policy import Policy
+from ..mdp.rewards.rewards import Rewards
 from ..precision import SEARCH_TIE, first_largest
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview, check_worldview
 from .exposed_policies import LENGTH, UP, Exposed, Exposer
+from .several import ShownForRewards, show_for_rewards
 from .upper_bound import prove
 
 # The first step, and what a step is multiplied by if it does not lead up: climbs are rough, and
@@ -121,6 +125,7 @@ class Shown:
         return self.sentence
 
 
+@overload
 def best_demonstration(
     mdp: MDP,
     view: Worldview,
@@ -131,7 +136,33 @@ def best_demonstration(
     tolerance: float = 1e-3,
     proof_solves: int = 1000,
     indistinct: Indistinct | None = None,
-) -> Shown:
+    judgement: Judgement | None = None,
+) -> Shown: ...
+@overload
+def best_demonstration(
+    mdp: MDP,
+    view: Worldview,
+    weights: Rewards,
+    *,
+    starts: int = 8,
+    rng: np.random.Generator,
+    tolerance: float = 1e-3,
+    proof_solves: int = 1000,
+    indistinct: Indistinct | None = None,
+    judgement: Judgement | None = None,
+) -> ShownForRewards: ...
+def best_demonstration(
+    mdp: MDP,
+    view: Worldview,
+    weights: ArrayLike | Rewards,
+    *,
+    starts: int = 8,
+    rng: np.random.Generator,
+    tolerance: float = 1e-3,
+    proof_solves: int = 1000,
+    indistinct: Indistinct | None = None,
+    judgement: Judgement | None = None,
+) -> Shown | ShownForRewards:
     """The policy to show to a learner with this view for the largest guaranteed reward.
 
     A learner who matches what is visible of an optimal policy may do badly all the same. Another
@@ -142,7 +173,8 @@ def best_demonstration(
     ----------
     mdp : MDP
     view : Worldview
-    weights : array [k]
+    weights : array [k], or Rewards that are listed or sampled: then the demonstration that
+        guarantees most under the worst of them, which may be a mixture of policies
     starts : int, from how many places to climb; some 120 MDP solves each
     rng : numpy.random.Generator, draws the places and the steps
     tolerance : float, how far above what was found the upper bound may stay, as a fraction of max R
@@ -151,10 +183,12 @@ def best_demonstration(
         few hundred suffice for a view of up to three independent features that tell policies apart,
         a few thousand for four; for more than six, none are spent
     indistinct : Indistinct, `indistinct_directions(mdp)`, if it is known already
+    judgement : Judgement, of several rewards: the least performance, or with ``"cvar"`` the mean of
+        a tail
 
     Returns
     -------
-    Shown
+    Shown; of several rewards ShownForRewards
 
     Examples
     --------
@@ -169,8 +203,27 @@ def best_demonstration(
     >>> shown.status
     OPTIMAL
     """
-    w = _checked_weights(mdp, view, weights)
     _check_search(rng, starts, proof_solves, tolerance)
+    if isinstance(weights, Rewards):
+        mean = _of_one(mdp, view, weights.mean, starts, rng, tolerance, 0, indistinct)
+        asked = judgement or Judgement()
+        return show_for_rewards(mdp, view, weights, asked, (mean.policy,), starts, rng)
+    require(judgement is None, "judgement is of several plausible rewards, and weights are one")
+    return _of_one(mdp, view, weights, starts, rng, tolerance, proof_solves, indistinct)
+
+
+def _of_one(
+    mdp: MDP,
+    view: Worldview,
+    weights: ArrayLike,
+    starts: int,
+    rng: np.random.Generator,
+    tolerance: float,
+    proof_solves: int,
+    indistinct: Indistinct | None,
+) -> Shown:
+    """What to show for one reward."""
+    w = _checked_weights(mdp, view, weights)
     best, worst = optimal_policy(mdp, w), worst_policy(mdp, w)
     span, upper = best.lower - worst.upper, best.upper
     plain = _certified(mdp, view, w, best.policy)
