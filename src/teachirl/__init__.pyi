@@ -44,6 +44,7 @@ from .teaching.lesson import Lesson
 from .teaching.lesson_record import LessonStatus, Round
 from .teaching.task import Task
 from .teaching.teach import teach
+from .teaching.worth import FeatureWorth, worth_buying
 from .views.teaching_risk import BlindSpot, blind_spot, relative_risk, risk_after, teaching_risk
 from .views.worldview import Worldview
 from .what_to_show.few import FewDemonstrations, FewStatus, few_demonstrations
@@ -66,6 +67,7 @@ __all__ = [
     "Dynamics",
     "EstimatedMDP",
     "Exchange",
+    "FeatureWorth",
     "FewDemonstrations",
     "FewStatus",
     "FileFormatError",
@@ -149,5 +151,6 @@ __all__ = [
     "worlds",
     "worst_case",
     "worst_policy",
+    "worth_buying",
     "write_trajectories",
 ]

@@ -53,6 +53,7 @@ class ShownForRewards:
     certificate : RewardsCertificate, what is proved of it
     upper : float, no demonstration guarantees more than this, as a relative performance; proved
         up to a part in a million
+    fair : Policy that earns most under the worst of the rewards, which is where `upper` is from
     plain : float, what showing an optimal policy for the mean reward guarantees
     solves : int, how many MDPs were solved on the way
 
@@ -73,6 +74,7 @@ class ShownForRewards:
     demonstration: Demonstration
     certificate: RewardsCertificate
     upper: float
+    fair: Policy
     plain: float
     solves: int
 
@@ -231,6 +233,7 @@ def show_for_rewards(
         demonstration=Demonstration.of_policy(mdp, best.policy),
         certificate=found,
         upper=max(min(fair.upper + PLANNED, 1.0), found.guaranteed),
+        fair=mixture(mdp, fair.policies, fair.shares),
         plain=before.guaranteed,
         solves=solves,
     )

@@ -12,6 +12,7 @@ from .frontier import Frontier, Point, frontier
 from .kept import Kept
 from .log_doubt import LogDoubt, PairDoubt, log_doubt
 from .patience import Cut, Patience
+from .plausible import OverRewards, over_rewards
 from .policies import policies
 from .readings import Enough, Reading, Readings
 from .set_search import Known, Watch
@@ -47,6 +48,7 @@ __all__ = [
     "Oddity",
     "Offer",
     "Outcome",
+    "OverRewards",
     "PairDoubt",
     "Patience",
     "Point",
@@ -72,6 +74,7 @@ __all__ = [
     "frontier",
     "log_doubt",
     "news",
+    "over_rewards",
     "plan",
     "policies",
     "undiscounted",

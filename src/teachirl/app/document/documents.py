@@ -46,6 +46,7 @@ from .inferred import what_the_expert_is_after
 from .log import what_the_log_leaves_open
 from .notes import rests_on
 from .plan import plan_headline, what_is_different, what_to_teach
+from .plausible import if_the_reward_is_another
 from .recordings import what_the_recordings_say
 from .sensitivity import if_the_learner_misses
 from .world import what_to_show, world_section
@@ -64,7 +65,9 @@ class _Kind(NamedTuple):
 
 # In the order in which a report has them.
 KINDS: dict[type, _Kind] = {
-    TeachingPlan: _Kind("plan", "teach", plan_headline, (what_to_teach, what_is_different)),
+    TeachingPlan: _Kind(
+        "plan", "teach", plan_headline, (what_to_teach, what_is_different, if_the_reward_is_another)
+    ),
     Frontier: _Kind("frontier", "frontier", frontier_headline, (what_a_budget_buys,)),
     Assessment: _Kind(
         "assessment",
@@ -75,6 +78,7 @@ KINDS: dict[type, _Kind] = {
             how_things_stand,
             if_the_learner_misses,
             what_is_guaranteed,
+            if_the_reward_is_another,
             how_the_expert_looks,
             what_learners_do,
         ),

@@ -19,6 +19,7 @@ from ...learners import Learner as LearnerProtocol
 from ...mdp.estimated import AnyMDP
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
+from ...mdp.rewards.rewards import Rewards
 from ...teachers import Teacher
 from ...teaching.goals import Goals, TaskGoals
 from ...teaching.matching import Matching
@@ -175,6 +176,14 @@ class Problem:
             return self.inferred.plausible.weights
         assert self.reward.weights is not None
         return self.reward.weights
+
+    @cached_property
+    def rewards(self) -> Rewards | None:
+        """Rewards, those that are plausible beside the weights; None if one is given."""
+        if self.reward.posterior is None or self.inferred is None:
+            return self.reward.several
+        rng = np.random.default_rng([self.seed, 1])
+        return Rewards.posterior(self.inferred, self.reward.posterior, rng=rng)
 
     @cached_property
     def chosen(self) -> Shown | None:

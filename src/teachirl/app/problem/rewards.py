@@ -12,12 +12,13 @@ from ...arrays import Floats, frozen
 from ...demonstrations.trajectories import Trajectories, terminal_states
 from ...errors import FileFormatError
 from ...mdp.model import MDP
+from ...mdp.rewards.rewards import Rewards
 from ...worlds import World
 from .episodes import read_episodes
 from .features import Features
 from .files import Folder
 from .pairs import pair_numbers, state_numbers
-from .places import Place
+from .places import Place, meant
 from .schema import Reward
 from .tables import Table, read_table
 
@@ -33,12 +34,18 @@ class RewardSource:
     residual : the share of the rewards, in length, that the features do not express; of other
         origins 0
     expert : Trajectories to infer the weights from, or None
+    several : Rewards, if several are plausible; None otherwise
+    posterior : how many weights to draw of those that are plausible once inferred, or None
+    tail : the share of the rewards, the worst ones, for which nothing need hold, or None
     """
 
     origin: str
     weights: Floats | None
     residual: float = 0.0
     expert: Trajectories | None = None
+    several: Rewards | None = None
+    posterior: int | None = None
+    tail: float | None = None
 
 
 def build_reward(
@@ -49,13 +56,23 @@ def build_reward(
         if world.weights is None:
             place.refuse("expected this table, as the world has no reward of its own, got nothing")
         return RewardSource("world", world.weights)
+    for name in ("plausible", "within", "posterior"):
+        if world.model is not None and getattr(reward, name) is not None:
+            (place / name).refuse("expected one reward, as the world is known from a log, got this")
     if reward.weights is not None:
         weights = features.row(reward.weights, place / "weights")
-        return RewardSource("weights", frozen(weights))
+        several = None if reward.within is None else Rewards.within(weights, reward.within)
+        return RewardSource("weights", frozen(weights), several=several)
+    if reward.plausible is not None:
+        with (place / "plausible").locating():
+            several = _several(folder, reward.plausible, world.mdp)
+        return RewardSource("plausible", several.mean, several=several, tail=reward.tail)
     if reward.trajectories is not None:
         with (place / "trajectories").locating():
             episodes = read_episodes(folder, reward.trajectories, world.mdp, reward.skip)
-        return RewardSource("trajectories", None, expert=episodes)
+        return RewardSource(
+            "trajectories", None, 0.0, episodes, posterior=reward.posterior, tail=reward.tail
+        )
     assert reward.rewards is not None
     with (place / "rewards").locating():
         table = read_table(
@@ -73,6 +90,30 @@ def build_reward(
                 "(in length) is left over; add features, or accept that with max_residual"
             )
     return RewardSource("rewards", frozen(weights), residual)
+
+
+def _several(folder: Folder, name: str, mdp: MDP) -> Rewards:
+    """The rewards of a file, a row each."""
+    table = read_table(
+        folder.file(name), name, texts=(), numbers=("chance",), optional=("chance",), further=True
+    )
+    known = {mdp.feature_name(i): i for i in range(mdp.n_features)}
+    columns = [column for column in table.columns if column != "chance"]
+    for column in columns:
+        if column not in known:
+            raise FileFormatError(
+                f"{table.name}: expected a column a feature, and perhaps chance; there is no "
+                f"feature {column!r}{meant(column, tuple(known))}"
+            )
+    if not len(table) or not columns:
+        raise FileFormatError(f"{table.name}: expected at least one reward, got none")
+    weights = np.zeros((len(table), mdp.n_features))
+    for column in columns:
+        weights[:, known[column]] = table.column(column)
+    found = Rewards.listed(weights, table.column("chance") if "chance" in table.columns else None)
+    if not found.mean.any():
+        raise FileFormatError(f"{table.name}: the rewards cancel out in the mean: nothing to plan")
+    return found
 
 
 def _rewards(table: Table, mdp: MDP) -> Floats:

@@ -22,9 +22,9 @@ from .goal_schema import (
 from .learner_schema import Combination, Learner
 from .named import NamedCall, Strict, Text, exactly_one, named_call
 from .places import listed, meant, shown
+from .reward_schema import Reward, Weights
 
 Discount = Annotated[float, Field(gt=0.0, lt=1.0)]
-Weights = Annotated[dict[str, float], Field(min_length=1)]
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 
 
@@ -180,48 +180,6 @@ def _world(value: object) -> Any:
     return (
         named_call("world", value) if found == ["name"] else KINDS[found[0]].model_validate(value)
     )
-
-
-class Reward(Strict):
-    """Exactly one of `weights`, `trajectories` and `rewards`. Worlds with rewards of their own
-    (driving, obstacles, those of Gymnasium) need no such table."""
-
-    weights: Weights | None = Field(
-        default=None,
-        description="the weight of each feature, by name; those not named have weight 0",
-    )
-    trajectories: Text | None = Field(
-        default=None,
-        description="an expert's episodes (.jsonl, .csv, .parquet, or the folder of a Minari "
-        "dataset), from which the weights are inferred",
-    )
-    rewards: Text | None = Field(
-        default=None,
-        description="columns state, reward, or state, action, reward; projected on the features",
-    )
-    skip: Literal["impossible"] | None = Field(
-        default=None,
-        description='of trajectories: "impossible" to leave out steps that the world cannot have '
-        "taken, and what follows them in their episode; by default they are refused",
-    )
-    max_residual: float = Field(
-        default=1e-9,
-        ge=0.0,
-        le=1.0,
-        description="the share of `rewards` (in length, over all rows) that the features may fail "
-        "to express; a reward that they do not express is refused unless this allows it",
-    )
-
-    @model_validator(mode="after")
-    def _one(self) -> Reward:
-        exactly_one(self, "weights", "trajectories", "rewards")
-        if self.rewards is None and "max_residual" in self.model_fields_set:
-            raise ValueError("max_residual is for rewards only")
-        if self.trajectories is None and "match" in self.model_fields_set:
-            raise ValueError("match is for trajectories only")
-        if self.trajectories is None and self.skip is not None:
-            raise ValueError("skip is for trajectories only")
-        return self
 
 
 class Teachable(Strict):

@@ -145,8 +145,9 @@ def _whatever(found: RewardsCertificate) -> str:
         of = "samples" if kind is RewardsKind.SAMPLED else "rewards"
         return f" in the mean of the worst {share} of the {of}"
     if found.beyond > 0.0:
-        of = "plausible rewards" if kind is RewardsKind.SAMPLED else "the rewards, by chance"
-        return f" under all but {share} of {of}"
+        if kind is RewardsKind.SAMPLED:
+            return f" under all but {share} of plausible rewards"
+        return f" under rewards that have {percent_at_least(1.0 - found.beyond)} of the chances"
     return f" under {found.rewards.sentence}"
 
 

@@ -41,6 +41,7 @@ BUILT_IN = {
     "ladder": "teachirl.study.experiments.ladder:LADDER",
     "showing": "teachirl.study.experiments.showing:SHOWING",
     "samples": "teachirl.study.experiments.samples:SAMPLES",
+    "plausible": "teachirl.study.experiments.plausible_rewards:PLAUSIBLE_REWARDS",
     "unknown": "teachirl.study.experiments.unknown_worldview:UNKNOWN_WORLDVIEW",
 }
 # Figures that come with another.

@@ -1,0 +1,85 @@
+"""What is guaranteed if the reward is any of the plausible ones, and what is worth buying then."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...demonstrations.demonstration import as_demonstration
+from ...guarantees.certificate import certify
+from ...guarantees.plausible.certificate import RewardsCertificate
+from ...guarantees.plausible.judgement import Judgement
+from ...teachers import GapGreedy
+from ...teaching.worth import FeatureWorth, worth_buying
+from ..problem import Problem
+from .assessment import Assessment
+from .teaching_plan import TeachingPlan
+
+# Seconds for the guarantee, and for the plans for other rewards, of which so many are made.
+ASIDE, TRIED = 60.0, 12
+
+
+@dataclass(frozen=True, eq=False)
+class OverRewards:
+    """What holds for all plausible rewards.
+
+    Attributes
+    ----------
+    certificate : RewardsCertificate, of what is shown and seen, as things stand or after a plan
+    worth : tuple of FeatureWorth, what is worth buying; empty as things stand
+    """
+
+    certificate: RewardsCertificate
+    worth: tuple[FeatureWorth, ...]
+
+
+def over_rewards(problem: Problem, found: Assessment | TeachingPlan) -> OverRewards | None:
+    """What is guaranteed under all plausible rewards, as things stand or once a plan is followed.
+
+    Parameters
+    ----------
+    problem : Problem
+    found : Assessment or TeachingPlan
+
+    Returns
+    -------
+    OverRewards; None if one reward is given
+    """
+    if problem.rewards is None:
+        return None
+    task, view, shown = problem.task, problem.worldview, problem.task.demonstration
+    worth: tuple[FeatureWorth, ...] = ()
+    if isinstance(found, TeachingPlan):
+        rounds = found.lesson.rounds[1 : found.stop + 1]
+        taught = [each.taught for each in rounds if each.taught is not None]
+        view = view.extend(task.teachable[taught]) if taught else view
+        shown = shown if found.policy is None else as_demonstration(problem.mdp, found.policy)
+    certificate = certify(
+        problem.mdp,
+        view,
+        problem.rewards,
+        shown,
+        problem.matching.within(view, shown),
+        max_seconds=ASIDE,
+        indistinct=task.indistinct,
+        judgement=Judgement(tail=problem.reward.tail),
+    )
+    if isinstance(found, TeachingPlan) and len(task.names):
+        worth = worth_buying(
+            task,
+            GapGreedy(),
+            rng=np.random.default_rng(problem.seed),
+            rewards=problem.rewards,
+            tried=TRIED,
+            until=problem.until,
+            budget=problem.budget,
+            max_cost=math.inf if problem.max_cost is None else problem.max_cost,
+            matching=problem.matching,
+            max_seconds=ASIDE,
+        )
+    return OverRewards(certificate, worth)
+
+
+__all__ = ["OverRewards", "over_rewards"]

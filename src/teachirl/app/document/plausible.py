@@ -1,0 +1,109 @@
+"""Several plausible rewards, as a section: what holds if the reward is any of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...figures.digits import number, percent, percent_at_least, percent_at_most
+from ..decisions import Assessment, OverRewards, TeachingPlan, over_rewards
+from ..problem import Problem
+from .elements import Bullets, Column, Data, Element, Section, Sentence, Table
+
+# Weights that are told of the reward under which it is worst.
+TOLD = 8
+
+
+def if_the_reward_is_another(problem: Problem, found: Assessment | TeachingPlan) -> Section:
+    """What is guaranteed under all plausible rewards; nothing if one is given.
+
+    Parameters
+    ----------
+    problem : Problem
+    found : Assessment or TeachingPlan
+
+    Returns
+    -------
+    Section
+    """
+    then = isinstance(found, TeachingPlan)
+    title = f"If the reward is any of these, {'after the plan' if then else 'as things stand'}"
+    over = over_rewards(problem, found)
+    if over is None:
+        return Section(title, ())
+    certificate = over.certificate
+    assert problem.rewards is not None
+    said = [
+        f"The reward is not known exactly: {problem.rewards.sentence}. Everything else here is "
+        "about the weights that it is planned for.",
+        ("After the plan: " if then else "As things stand: ") + certificate.sentence,
+    ]
+    if certificate.upper - certificate.lower > 1e-3:
+        said.append(
+            f"Between {percent_at_least(certificate.lower)} and "
+            f"{percent_at_most(certificate.upper)} nothing is proved: {certificate.status}."
+        )
+    sure = [each.name for each in over.worth if each.always]
+    if over.worth:
+        tried = f"the plans for all {over.worth[0].tried} plausible rewards that were tried"
+        said.append(
+            f"Worth buying whatever the reward: {', '.join(sure)}; {tried} buy it."
+            if sure
+            else f"No feature is in {tried}."
+        )
+    elements: list[Element] = [Bullets(tuple(map(Sentence, said)), "plausible")]
+    elements += [_worst(problem, over), *_worth(over)]
+    elements.append(Data("over_rewards", lambda: _numbers(over)))
+    return Section(title, tuple(elements))
+
+
+def _worst(problem: Problem, over: OverRewards) -> Table:
+    """The weights under which it is worst, beside those that are planned for."""
+    worst, planned = over.certificate.weights, problem.weights
+    # A reward counts by its direction.
+    lengths = [float(np.linalg.norm(each)) or 1.0 for each in (worst, planned)]
+    apart = np.abs(worst / lengths[0] - planned / lengths[1])
+    rows = np.argsort(-apart, kind="stable")[:TOLD]
+    return Table(
+        "The reward under which it is worst",
+        (
+            Column("", "feature", value=problem.mdp.feature_name),
+            Column("", "weight", number, lambda i: float(worst[i])),
+            Column("", "planned for", number, lambda i: float(planned[i])),
+        ),
+        tuple(int(i) for i in rows),
+    )
+
+
+def _worth(over: OverRewards) -> tuple[Table, ...]:
+    if not over.worth:
+        return ()
+    return (
+        Table(
+            "What is worth buying whatever the reward: in which share of plans for plausible "
+            "rewards a feature is, and what it adds to the guarantee if it is taught first",
+            (
+                Column("name", "feature"),
+                Column("share", "in plans", percent),
+                Column("least", "adds at least", percent_at_least),
+                Column("median", "in the median", percent),
+                Column("tried", None),
+            ),
+            tuple(sorted(over.worth, key=lambda each: -each.share)),
+            "worth_buying",
+        ),
+    )
+
+
+def _numbers(over: OverRewards) -> dict[str, object]:
+    found = over.certificate
+    return {
+        "guaranteed": found.lower,
+        "at_most": found.upper,
+        "left_out": found.beyond,
+        "confidence": found.confidence,
+        "worst_weights": found.weights.tolist(),
+        "status": found.status.name,
+    }
+
+
+__all__ = ["if_the_reward_is_another"]
