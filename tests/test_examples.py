@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 PAGE = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
 SHOWN = re.findall(r"^```\n\$ (\w+) (.+)\n((?:.+\n|\n)+?)```$", PAGE, flags=re.MULTILINE)
-PROBLEMS = ("driving", "taxi", "frozen_lake", "classroom/classroom")
+PROBLEMS = ("driving", "taxi", "frozen_lake", "classroom/classroom", "doorkey", "lift/lift")
 
 
 @cache
@@ -60,10 +60,11 @@ def test_the_page_shows_every_example():
     commands = [f"{program} {arguments}" for program, arguments, _ in SHOWN]
     for name in PROBLEMS:
         assert f"teachirl teach examples/{name}.toml" in commands
-    for name in ("own_learner", "cloner"):
+    for name in ("own_learner", "cloner", "mountain_car", "own_simulator"):
         assert f"python examples/{name}.py" in commands
     assert "jupyter lab examples/walkthrough.ipynb" in commands
-    for name in ("driving", "taxi", "frozen_lake", "classroom"):
+    pictures = ("driving", "taxi", "frozen_lake", "classroom", "mountain_car", "doorkey", "lift")
+    for name in (*pictures, "greenhouse"):
         picture = ROOT / "docs" / "images" / f"example_{name}.png"
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert picture.stat().st_size < 200_000
@@ -229,6 +230,45 @@ def test_another_driver_is_easier_to_imitate():
     )
     assert does["braking"] == 0.0 and does["shoulder"] > 1.0 and does["collision"] > 0.05
     says("earns 94.9 % itself")
+
+
+def test_the_car_s_problem_file_is_the_script_s_world():
+    """What the script prints is held to its page; 0, 0, .954 and .618 are what it should be."""
+    car = problem("mountain_car")
+    assert car.mdp.n_states == ti.worlds.mountain_car(51).mdp.n_states
+    assert list(car.teachables.names) == ["velocity", "height"]
+    [printed] = [shown for _, command, shown in SHOWN if command == "examples/mountain_car.py"]
+    shares = [float(each) / 100 for each in re.findall(r"(\d+) %$", printed, re.MULTILINE)[:4]]
+    # Rounded down to a percent.
+    assert shares == pytest.approx([0.0, 0.0, 0.95, 0.61], abs=1e-9)
+
+
+def test_a_sloppy_imitator_in_the_grid():
+    door = problem("doorkey")
+    task = door.task
+    shares = [
+        task.relative_at_least(
+            ti.worst_case(door.mdp, door.worldview, task.weights, task.demonstration, eps).lower
+        )
+        for eps in (0.0, 0.01, 0.05, 0.2, 0.5)
+    ]
+    assert shares == pytest.approx([1.0, 0.996, 0.982, 0.930, 0.825], abs=0.01)
+    says("| 100 % | 99.6 % | 98.2 % | 92.8 % | 82.1 % |")
+    told = [1.0, 0.996, 0.982, 0.928, 0.821]
+    assert all(
+        said <= share + 1e-6 < said + 0.001 + 2e-6 for said, share in zip(told, shares, strict=True)
+    )
+
+
+def test_the_lift_needs_one_bit():
+    lift = problem("lift/lift")
+    assert guaranteed(lift, ["guest=0"]) > 1.0 - 1e-6
+    for name in ("guest=1", "guest=2", "door=1", "level=0"):
+        assert guaranteed(lift, [name]) == pytest.approx(guaranteed(lift, []), abs=1e-6)
+    everything_else = [
+        n for n in lift.mdp.feature_names if n.split("=")[0] in ("level", "at", "door")
+    ]
+    assert guaranteed(lift, everything_else) < 0.31
 
 
 @pytest.mark.slow

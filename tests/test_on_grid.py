@@ -109,22 +109,6 @@ class TestMountainCar:
             row = world.mdp.dynamics.transitions[[pair]].toarray()[0, :-1]
             assert row @ grid == pytest.approx(reached, abs=1e-6)
 
-    def test_is_a_velocity_sensor_worth_it(self, world):
-        """Position and pushing guarantee nothing; position and velocity nearly all."""
-        mdp, weights = world.mdp, world.weights
-        best, worst = ti.optimal_policy(mdp, weights), ti.worst_policy(mdp, weights)
-        assert best.value == pytest.approx(-64.1, abs=0.5)
-        for seen, mismatch, wanted in (
-            (["position"], 0.0, 0.0),
-            (["position", "pushing"], 0.0, 0.0),
-            (["position", "velocity"], 0.0, 0.954),
-            (["position", "velocity"], 0.5, 0.618),
-        ):
-            view = ti.Worldview.select(mdp, seen)
-            found = ti.worst_case(mdp, view, weights, best.policy, mismatch)
-            share = (found.lower - worst.value) / (best.value - worst.value)
-            assert share == pytest.approx(wanted, abs=0.01)
-
 
 def interpolated(world, ticks, at, action):
     """Where a grid's MDP leads from a point, on average, with what the points are."""
