@@ -34,7 +34,7 @@ from ..views.worldview import Worldview
 NUMBERS = 50_000  # of a plan, at most: of thousands of features there are fewer blocks
 POINTS = 128  # that are kept: each new one is compared to all of them
 PLANS = 64  # whose columns the pool holds at most, unless the present worst case took more
-FAR = 10.0  # how much further than the present t a mixture that matches is sought
+HELD = 8_000_000  # numbers in the columns of contenders that are kept to go on with
 IDLE = 3  # MDP solves in a row that bring nothing: time for smaller steps
 SOLVES = 2000  # for one candidate, at most; as for one worst case
 
@@ -96,12 +96,20 @@ class Pool:
             return each - self._along(candidate, 0, 1)
         return each - self.blocks.masses * float(self.directions[candidate] @ self.case.target)
 
+    def common(self, number: int) -> Floats:
+        """Along B and w, what a plan does from each block beyond μ_T's part: [G, r + 1]."""
+        return np.asarray(self._across(number) - self._origin)
+
     def _add(self, policy: Policy) -> Floats:
         """Along B and w, what the policy does from each block: [G, r + 1]."""
         if self.count == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
-        columns = self._rows[self.count] = self.blocks.columns(policy)
+        self._rows[self.count] = self.blocks.columns(policy)
         self.count += 1
+        return self._across(self.count - 1)
+
+    def _across(self, number: int) -> Floats:
+        columns = self._rows[number]
         if self._narrow:
             return np.array(columns[:, : len(self._common)])
         return np.asarray(columns @ self._common.T)
@@ -150,17 +158,24 @@ class _Shared:
 
     def __init__(self, pool: Pool, present: Master, candidate: int) -> None:
         self.pool, self.present, self.candidate = pool, present, candidate
-        self.blocks = pool.blocks
+        self.blocks, self.seen = pool.blocks, pool.count
 
     def begin(self, master: Master) -> None:
         """The pool has begun."""
 
     def put(self, policy: Policy, master: Master) -> Floats:
-        number = self.pool.count
         common = self.pool.put(policy, self.present)
-        mine = np.column_stack([common[:, :-1], self.pool.along(self.candidate, number)[0]])
-        master.add(mine, common[:, -1], np.arange(self.blocks.count), number)
+        self.catch_up(master)
         return common
+
+    def catch_up(self, master: Master) -> None:
+        """Add the plans that others have found."""
+        pool, first = self.pool, self.seen
+        for number, along in enumerate(pool.along(self.candidate, first), first):
+            common = pool.common(number)
+            mine = np.column_stack([common[:, :-1], along])
+            master.add(mine, common[:, -1], np.arange(self.blocks.count), number)
+        self.seen = pool.count
 
     def keep(self, master: Master) -> None:
         self.pool.keep(master)
@@ -172,6 +187,7 @@ class Present:
     def __init__(self, case: Case, features: Floats, tolerance: float) -> None:
         self.pool = Pool(case, features)
         self.search = Search(case, self.pool, tolerance)
+        self._known: dict[int, tuple[Search, _Shared]] = {}
 
     def settle(self, known: WorstCaseBounds | None = None) -> None:
         """Search, from what is known of this worst case, if it is."""
@@ -188,20 +204,26 @@ class Present:
         master.limit = max(PLANS * self.pool.blocks.count, 2 * master.count)
 
     def contender(self, candidate: int) -> Search:
-        """The search in the view with one candidate more, from where the present one ended."""
+        """The search in the view with one candidate more, from where it ended, or the present."""
         master, pool = self.search.master, self.pool
-        return self.search.wider(
-            pool.directions[candidate],
-            _Shared(pool, master, candidate),
-            master.widened(pool.along(candidate)),
-            float(pool.points.least[candidate]),
-        )
+        least = float(pool.points.least[candidate])
+        if candidate in self._known:
+            search, plans = self._known[candidate]
+            search.upper, search.solves = min(search.upper, least), 0
+            plans.catch_up(search.master)
+            return search
+        plans = _Shared(pool, master, candidate)
+        wider = master.widened(pool.along(candidate))
+        search = self.search.wider(pool.directions[candidate], plans, wider, least)
+        if (len(self._known) + 1) * master.count * len(search.theta) <= HELD:
+            self._known[candidate] = search, plans
+        return search
 
 
 def weigh(contender: Search) -> None:
     """Bound the contender's worst case by what the pool alone proves."""
-    contender.maximise(contender.centre, FAR * contender.t, 0.02 * contender.asked)
-    contender.match(FAR * contender.t)
+    contender.maximise(contender.centre, contender.t, 0.02 * contender.asked)
+    contender.match(contender.t)
 
 
 def settle(contender: Search, bar: float) -> bool:
