@@ -26,8 +26,9 @@ from teachirl.demonstrations.error_bounds import (
 )
 from teachirl.demonstrations.row_errors import mean_at_least
 from teachirl.demonstrations.sampling import sample_trajectories
-from teachirl.demonstrations.trajectories import Trajectories, check_trajectories, terminal_states
+from teachirl.demonstrations.trajectories import Trajectories, check_trajectories
 from teachirl.demonstrations.trajectory_files import read_trajectories, write_trajectories
+from teachirl.mdp.terminal import terminal_states
 
 
 def small_world(kind="state", *, sparse=False, discount=0.8, terminal=True, seed=3):

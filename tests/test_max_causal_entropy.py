@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from even import evenly
-from teachirl.demonstrations.trajectories import terminal_states
 from teachirl.learners import LearnStatus
 from teachirl.learners.learner import Assignment
 from teachirl.learners.max_causal_entropy import MaxCausalEntropy
 from teachirl.learners.min_norm_point import MinNormPoint
 from teachirl.mdp.soft_planning import SoftModel, soft_policy
+from teachirl.mdp.terminal import terminal_states
 from teachirl.testing import check_learner, mdps, policies, worldviews
 from teachirl.testing import weights as any_weights
 from teachirl.views.potential_shaping import indistinct_directions

@@ -8,7 +8,8 @@ from ..errors import require
 from ..mdp.kernels.walks import walk
 from ..mdp.model import MDP
 from ..mdp.policy import Policy, check_policy
-from .trajectories import Trajectories, terminal_states
+from ..mdp.terminal import terminal_states
+from .trajectories import Trajectories
 
 
 def sample_trajectories(

@@ -11,7 +11,8 @@ from ..arrays import Ints, Names, checked_names, frozen
 from ..errors import require
 from ..figures.digits import counted
 from ..mdp.model import MDP, check_is_mdp
-from .trajectories import Trajectories, terminal_states
+from ..mdp.terminal import terminal_states
+from .trajectories import Trajectories
 
 
 @dataclass(frozen=True, eq=False)

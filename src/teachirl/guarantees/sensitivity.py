@@ -151,7 +151,7 @@ def in_units_of_ranges(mdp: MDP, view: Worldview) -> Worldview:
     -------
     Worldview with the same names
     """
-    return Worldview(view.matrix * unit_of(mdp, view.matrix)[:, None], view.names)
+    return Worldview(view.matrix * unit_of(mdp, view.matrix)[:, None], view.names, view.mdp)
 
 
 def unit_of(mdp: MDP, rows: Floats) -> Floats:

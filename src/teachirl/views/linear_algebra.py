@@ -132,4 +132,27 @@ def _in_parts(work: Callable[[Floats], Floats], rows: Floats) -> Floats:
     return made
 
 
-__all__ = ["directions", "extended_basis", "least_singular_value", "unit_rows", "without_span"]
+def shortest_multipliers(A: Floats, Q: Floats, coordinates: Floats) -> Floats:
+    """The shortest θ [ℓ] with Aᵀθ = Qᵀ · coordinates, Q [r, k] being a basis of A's rows."""
+    powers = np.frexp(np.abs(A).max(axis=1, initial=0.0))[1]
+    even = np.ldexp(A, -powers[:, None])  # by powers of two: nothing is rounded
+    theta = np.ldexp(np.linalg.lstsq(Q @ even.T, coordinates, rcond=None)[0], -powers)
+    if len(Q) == len(A) or len(Q) == 0:
+        return np.asarray(theta)
+    # What is orthogonal to all columns of A changes nothing but the length. Where the rows
+    # differ so much in length that removing it costs digits, it stays.
+    across, _ = np.linalg.qr(A @ Q.T)
+    shorter = across @ (across.T @ theta)
+    wanted = float(np.linalg.norm(coordinates))
+    off = float(np.linalg.norm(A.T @ shorter - Q.T @ coordinates))
+    return np.asarray(shorter if off <= 1e-13 * wanted else theta)
+
+
+__all__ = [
+    "directions",
+    "extended_basis",
+    "least_singular_value",
+    "shortest_multipliers",
+    "unit_rows",
+    "without_span",
+]

@@ -106,14 +106,20 @@ class BlindSpot:
         return self.sentence
 
 
-def blind_spot(mdp: MDP, view: Worldview, weights: ArrayLike) -> BlindSpot:
+def blind_spot(
+    mdp: MDP, view: Worldview, weights: ArrayLike, *, indistinct: Indistinct | None = None
+) -> BlindSpot:
     """The direction along which the reward changes most while the learner sees no change.
+
+    Of a view of a table, which the reward is not made of, it is a direction that policies can
+    change, and its risk the relative one.
 
     Parameters
     ----------
     mdp : MDP, whose feature names the sentence uses
     view : Worldview
     weights : array [k], not all zero
+    indistinct : Indistinct, that of the MDP, if it is known already
 
     Returns
     -------
@@ -128,7 +134,10 @@ def blind_spot(mdp: MDP, view: Worldview, weights: ArrayLike) -> BlindSpot:
 looks the same, and the first is better (teaching risk 1.00).
     """
     check_worldview(view, mdp)
-    r = without_span(view.basis, unit_weights(view, weights))
+    w = unit_weights(view, weights)
+    if view.mdp is not None:
+        view, w = distinct_terms(mdp, view, w, indistinct)
+    r = without_span(view.basis, w)
     risk = length_of(r)
     if risk <= NO_RISK:
         seen = "The learner can express the reward in what it sees: none of it is hidden."
@@ -199,12 +208,18 @@ def relative_risk(
     """
     check_worldview(view, mdp)
     w = unit_weights(view, weights)
+    seen, distinct = distinct_terms(mdp, view, w, indistinct)
+    return min(length_of(without_span(seen.basis, distinct)), 1.0)
+
+
+def distinct_terms(
+    mdp: MDP, view: Worldview, weights: Floats, indistinct: Indistinct | None = None
+) -> tuple[Worldview, Floats]:
+    """AP, and Pw of length 1; zeros where all policies are equally good."""
     never = (indistinct_directions(mdp) if indistinct is None else indistinct).basis
-    distinct = without_span(never, w)
-    if length_of(distinct) <= DEPENDENT:
-        return 0.0
-    hidden = without_span(view.without(never).basis, distinct)
-    return min(length_of(hidden) / length_of(distinct), 1.0)
+    distinct = without_span(never, unit_weights(view, weights))
+    length = length_of(distinct)
+    return view.without(never), distinct / length if length > DEPENDENT else 0.0 * distinct
 
 
 __all__ = [
@@ -212,6 +227,7 @@ __all__ = [
     "Indistinct",
     "RiskScorer",
     "blind_spot",
+    "distinct_terms",
     "indistinct_directions",
     "relative_risk",
     "risk_after",

@@ -10,7 +10,7 @@ none.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,7 +23,14 @@ from ..errors import require
 from ..mdp.estimated import EstimatedMDP
 from ..mdp.model import MDP, check_is_mdp
 from ..precision import EPS, RESIDUAL
-from .linear_algebra import extended_basis, least_singular_value, unit_rows, without_span
+from .linear_algebra import (
+    extended_basis,
+    least_singular_value,
+    shortest_multipliers,
+    unit_rows,
+    without_span,
+)
+from .tables import bucketed, chosen_features, numbered_names, with_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +41,7 @@ class Worldview:
     ----------
     matrix : array [ℓ, k]; no rows, zero rows and dependent rows are all right
     names : sequence of ℓ str; None numbers them
+    mdp : MDP that a view of a table is on, see `from_table`; None of others
 
     Attributes
     ----------
@@ -51,6 +59,7 @@ class Worldview:
 
     matrix: Floats
     names: Names | None = None
+    mdp: MDP | None = None
     basis: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -84,31 +93,90 @@ class Worldview:
         >>> ti.Worldview.select(ti.worlds.chain(5), ["cell 3"]).matrix
         array([[0., 0., 1., 0., 0.]])
         """
-        check_is_mdp(mdp)
-        require(
-            isinstance(features, Sequence) and not isinstance(features, str),
-            f"features must be a sequence of names or numbers, got {features!r}",
-        )
-        chosen: list[int] = []
-        for place, feature in enumerate(features):
-            number = isinstance(feature, (int, np.integer)) and not isinstance(feature, bool)
-            require(
-                number or isinstance(feature, str),
-                f"features[{place}] must be a name or a number, got {feature!r}",
-            )
-            index = mdp.feature_index(feature) if isinstance(feature, str) else int(feature)
-            require(
-                0 <= index < mdp.n_features,
-                f"features[{place}] must lie in 0 … {mdp.n_features - 1}, got {index}",
-            )
-            require(
-                index not in chosen,
-                f"features must be distinct, got {mdp.feature_name(index)!r} twice",
-            )
-            chosen.append(index)
+        chosen = chosen_features(mdp, features)
         matrix = np.zeros((len(chosen), mdp.n_features))
         matrix[np.arange(len(chosen)), chosen] = 1.0
         return Worldview(matrix, tuple(mdp.feature_name(feature) for feature in chosen))
+
+    @staticmethod
+    def from_table(mdp: MDP, table: ArrayLike, names: Sequence[str] | None = None) -> Worldview:
+        """The view of a learner who sees any table over states or pairs, be it no combination of
+        the features: a bucketed reading, a coarse camera, an embedding.
+
+        The learner's columns stand beside the features in ``view.mdp``, which is the world to go on
+        with; `lift` gives weights and features zeros for them. Nobody is paid for these columns,
+        and the teaching risk says nothing of such a view: the relative risk does.
+
+        Parameters
+        ----------
+        mdp : MDP
+        table : array [S, c], a row a state, or [P, c], a row a pair; 0 in terminal states
+        names : sequence of c str, other than those of features; by default ``seen 0`` and so on
+
+        Returns
+        -------
+        Worldview on k + c features, whose `mdp` has them
+
+        Examples
+        --------
+        >>> import teachirl as ti
+        >>> mdp, weights = ti.worlds.chain(5), [-2, -1, 0, 1, 2]
+        >>> view = ti.Worldview.from_table(mdp, [[2], [1], [0], [1], [2]], ["off the middle"])
+        >>> best = ti.optimal_policy(view.mdp, view.lift(weights))
+        >>> ti.certify(view.mdp, view, view.lift(weights), best.policy).guaranteed
+        0.0
+        """
+        own = with_columns(mdp, table, names)
+        first, k = mdp.n_features, own.n_features
+        called = tuple(own.feature_name(i) for i in range(first, k))
+        return Worldview(np.eye(k)[first:], called, own)
+
+    @staticmethod
+    def from_buckets(mdp: MDP, edges: Mapping[str, Sequence[float]]) -> Worldview:
+        """The view of a learner who sees which bucket readings fall into, and no more.
+
+        Parameters
+        ----------
+        mdp : MDP
+        edges : dict of sequences of float, by feature, where its buckets begin, rising
+
+        Returns
+        -------
+        Worldview, as `from_table` makes it
+
+        Examples
+        --------
+        >>> import teachirl as ti
+        >>> mdp = ti.worlds.chain(3).with_features([[0.0], [0.2], [0.7]], ["light"])
+        >>> ti.Worldview.from_buckets(mdp, {"light": [0.5]}).names
+        ('light < 0.5', 'light ≥ 0.5')
+        """
+        return Worldview.from_table(mdp, *bucketed(mdp, edges))
+
+    def lift(self, rows: ArrayLike) -> Floats:
+        """Weights or features of the world, with zeros for the learner's own columns.
+
+        Parameters
+        ----------
+        rows : array [k] or [n, k], on the features that the table was put beside
+
+        Returns
+        -------
+        array [k + c] or [n, k + c]; as it came if the view is of no table
+
+        Examples
+        --------
+        >>> import teachirl as ti
+        >>> ti.Worldview.from_table(ti.worlds.chain(3), [[0], [0], [5]]).lift([1, 2, 3])
+        array([1., 2., 3., 0.])
+        """
+        given = as_floats("rows", rows)
+        missing = self.n_features - given.shape[-1] if given.ndim in (1, 2) else -1
+        require(
+            missing >= 0 and (missing == 0 or self.mdp is not None),
+            f"rows must be on at most {self.n_features} features, got shape {given.shape}",
+        )
+        return np.concatenate([given, np.zeros((*given.shape[:-1], missing))], axis=-1)
 
     def extend(
         self, features: ArrayLike | Worldview, names: str | Iterable[str] | None = None
@@ -151,6 +219,7 @@ class Worldview:
             np.vstack([self.matrix, rows]),
             self._with_names(added, len(rows)),
             extended_basis(self.basis, rows),
+            self.mdp,
         )
 
     def without(self, directions: Floats) -> Worldview:
@@ -174,22 +243,14 @@ class Worldview:
         1
         """
         basis = extended_basis(directions, self.matrix)[len(directions) :]
-        return _known(without_span(directions, self.matrix), self.names, basis)
+        return _known(without_span(directions, self.matrix), self.names, basis, self.mdp)
 
     def _with_names(self, added: Names | None, count: int) -> Names | None:
         if added is None and self.names is None:
             return None
         first = self.n_rows
-        names = [self.row_name(row) for row in range(first)]
-        taken = set(names)
-        for wanted in added or map(str, range(first, first + count)):
-            name, times = wanted, 1
-            while name in taken:
-                times += 1
-                name = f"{wanted} ({times})"
-            names.append(name)
-            taken.add(name)
-        return tuple(names)
+        there = [self.row_name(row) for row in range(first)]
+        return numbered_names(there, added or map(str, range(first, first + count)))
 
     def observe(self, mdp: MDP) -> MDP:
         """The MDP as the learner sees it: the same dynamics, with the features Aφ. It holds nothing
@@ -229,19 +290,7 @@ class Worldview:
         -------
         array [ℓ], θ
         """
-        A, Q = self.matrix, self.basis
-        powers = np.frexp(np.abs(A).max(axis=1, initial=0.0))[1]
-        even = np.ldexp(A, -powers[:, None])  # by powers of two: nothing is rounded
-        theta = np.ldexp(np.linalg.lstsq(Q @ even.T, coordinates, rcond=None)[0], -powers)
-        if self.rank == self.n_rows or self.rank == 0:
-            return np.asarray(theta)
-        # What is orthogonal to all columns of A changes nothing but the length. Where the rows
-        # differ so much in length that removing it costs digits, it stays.
-        across, _ = np.linalg.qr(A @ Q.T)
-        shorter = across @ (across.T @ theta)
-        wanted = float(np.linalg.norm(coordinates))
-        off = float(np.linalg.norm(A.T @ shorter - Q.T @ coordinates))
-        return np.asarray(shorter if off <= 1e-13 * wanted else theta)
+        return shortest_multipliers(self.matrix, self.basis, coordinates)
 
     def __repr__(self) -> str:
         rows = f"{self.n_rows} row{'' if self.n_rows == 1 else 's'}"
@@ -327,17 +376,19 @@ def check_worldview(view: object, mdp: object = None) -> None:
     if not isinstance(mdp, EstimatedMDP):
         check_is_mdp(mdp)
     if isinstance(view, Worldview) and isinstance(mdp, MDP | EstimatedMDP):
+        own = "; it is of a table: take view.mdp and view.lift(weights)" if view.mdp else ""
         require(
             view.n_features == mdp.n_features,
-            f"the worldview is on {view.n_features} features, the MDP has {mdp.n_features}",
+            f"the worldview is on {view.n_features} features, the MDP has {mdp.n_features}{own}",
         )
 
 
-def _known(matrix: Floats, names: Names | None, basis: Floats) -> Worldview:
+def _known(matrix: Floats, names: Names | None, basis: Floats, mdp: MDP | None) -> Worldview:
     """A worldview whose parts are known to be right, and whose basis need not be computed."""
     view = object.__new__(Worldview)
     object.__setattr__(view, "matrix", frozen(matrix))
     object.__setattr__(view, "names", names)
+    object.__setattr__(view, "mdp", mdp)
     object.__setattr__(view, "basis", frozen(np.array(basis)))
     return view
 

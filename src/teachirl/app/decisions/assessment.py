@@ -9,7 +9,6 @@ from functools import cached_property
 
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
-from ...demonstrations.trajectories import terminal_states
 from ...guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ...guarantees.certificate import Certificate, certify
 from ...guarantees.gap_bounds import Bound
@@ -19,9 +18,10 @@ from ...mdp import clock
 from ...mdp.occupancy import feature_expectations
 from ...mdp.planning import optimal_policy
 from ...mdp.policy import Policy
+from ...mdp.terminal import terminal_states
 from ...study.progress import Part, Progress
 from ...teaching.task import Task
-from ...views.teaching_risk import BlindSpot, blind_spot, relative_risk, teaching_risk
+from ...views.teaching_risk import BlindSpot, blind_spot, relative_risk
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
 from .doubt import WeightDoubt, weight_doubt
@@ -248,7 +248,7 @@ def assess(
         weights=weights,
         doubt=weight_doubt(problem),
         readings=readings(problem),
-        risk=teaching_risk(view, weights),
+        risk=problem.risk(view),
         blind_spot=blind_spot(mdp, view, weights),
         guaranteed=promise.performance,
         stakes=stakes(problem, shown, promise, witness),

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...study.progress import Progress
-from ...views.teaching_risk import teaching_risk
 from ..problem import Problem
 from .comparison import ASIDE
 from .kept import Kept
@@ -200,7 +199,7 @@ def _point(search: SetSearch, chosen: int) -> Point:
         guaranteed,
         max(reward, search.task.worst.lower),
         max(search.at_most(most), guaranteed),
-        teaching_risk(search.bounds.view_of(chosen), search.task.weights),
+        search.problem.risk(search.bounds.view_of(chosen)),
         search.names(chosen),
     )
 

@@ -69,7 +69,7 @@ def step_of(problem: Problem, moment: Moment, alternative: Alternative | None) -
         name=each.name,
         price=0.0 if each.taught is None else float(problem.teachables.costs[each.taught]),
         cost=each.cost,
-        risk=each.risk,
+        risk=each.risk if problem.own == 0 else each.relative_risk,
         guaranteed=float(each.guaranteed),
         reward=promise.reward,
         amounts=promise.amounts,

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...arrays import Floats, frozen
-from ...demonstrations.trajectories import terminal_states
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
+from ...mdp.terminal import terminal_states
 from ...precision import INVISIBLE
 
 STEPS = 1000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +28,7 @@ from .files import MAX_FEATURES, Folder
 from .goals import build_baseline, build_goals
 from .mistakes import Mistakes
 from .named import NAMED, NamedCall
+from .own_columns import with_own_columns
 from .places import Place
 from .problem import Problem, Show
 from .reading import checked, parse, read_text
@@ -35,6 +37,9 @@ from .schema import Demonstration as DemonstrationTable
 from .schema import ProblemFile
 from .worlds import build_world
 
+NOT_WITH_TABLES = (
+    "where the learner has columns of its own, which are worth nothing, give reward.weights alone"
+)
 NOT_OF_UNKNOWN = "a share is for a learner who is known; learner.mismatch says it of an unknown one"
 
 
@@ -130,7 +135,11 @@ def _problem(
     source: str, place: Place, file: ProblemFile, folder: Folder, world: World, mistakes: Mistakes
 ) -> Problem:
     """All that the world was needed for."""
-    mdp, plan, features = world.mdp, file.plan, Features(world.mdp)
+    true = world.mdp.n_features
+    grown = mistakes.of(lambda: with_own_columns(world, file.learner, place / "learner", folder))
+    world = world if grown is None else grown
+    own = world.mdp.n_features - true
+    mdp, plan, features = world.mdp, file.plan, Features(world.mdp, own)
     # What was recorded may have gone where the log never went.
     possible = mdp if world.model is None else world.model.possible
     seen = file.learner.sees or []
@@ -153,6 +162,9 @@ def _problem(
     built: dict[str, Any] = {name: mistakes.of(make) for name, make in parts.items()}
     if plan.mismatch is not None and plan.mismatch.share is not None and file.learner.unknown:
         mistakes.of(lambda: (at / "mismatch").refuse(NOT_OF_UNKNOWN))
+    for name in ("trajectories", "within"):
+        if own and getattr(file.reward, name, None) is not None:
+            mistakes.of(partial((place / "reward" / name).refuse, NOT_WITH_TABLES))
     mistakes.refuse_any()
     show, shown = built.pop("shown")
     if isinstance(shown, Trajectories):
@@ -163,6 +175,7 @@ def _problem(
         title=file.title or place.path.stem,
         seed=file.seed,
         world=world,
+        own=own,
         files=tuple(folder.digests.items()),
         show=show,
         shown=shown,

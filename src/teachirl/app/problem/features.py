@@ -20,11 +20,13 @@ from .tables import read_table
 
 
 class Features:
-    """The true features by name."""
+    """The true features by name; the last `own` of the MDP's are the learner's alone, and nobody
+    else names them."""
 
-    def __init__(self, mdp: MDP) -> None:
-        self.count = mdp.n_features
-        self.numbers = {mdp.feature_name(i): i for i in range(mdp.n_features)}
+    def __init__(self, mdp: MDP, own: int = 0) -> None:
+        self.count, self.mdp = mdp.n_features, mdp
+        self.true = mdp.n_features - own
+        self.numbers = {mdp.feature_name(i): i for i in range(self.true)}
 
     def check(self, names: dict[Place, str]) -> None:
         """Refuse names that no feature has."""
@@ -85,23 +87,28 @@ def build_view(learner: Learner, place: Place, folder: Folder, features: Feature
         first = len(names)
         names += called or [f"row {number + 1}" for number in range(first, first + len(rows))]
         where += [here] * len(rows)
+    if features.true < features.count:
+        parts.append(np.eye(features.count)[features.true :])
+        names += [features.mdp.feature_name(i) for i in range(features.true, features.count)]
+        where += [place] * (features.count - features.true)
     _check_distinct(names, where)
     with place.locating():
         matrix = frozen(parts[0] if len(parts) == 1 else np.vstack(parts))
         check_sizes("rows", matrix)
-        return Worldview(matrix, tuple(names))
+        mdp = features.mdp if features.true < features.count else None
+        return Worldview(matrix, tuple(names), mdp)
 
 
 def _matrix(name: str, folder: Folder, features: Features) -> tuple[Floats, list[str] | None]:
     path = folder.file(name)
     if Path(name).suffix.lower() == ".npy":
         rows = read_npy(path, name)
-        if rows.shape[1] != features.count:
+        if rows.shape[1] != features.true:
             raise FileFormatError(
-                f"{name}: expected a column for each of {features.count} features, got "
+                f"{name}: expected a column for each of {features.true} features, got "
                 f"{rows.shape[1]}"
             )
-        return rows, None
+        return np.pad(rows, ((0, 0), (0, features.count - features.true))), None
     texts = () if "name" in features.numbers else ("name",)
     table = read_table(path, name, texts=texts, optional=texts, further=True)
     for column in table.columns:

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from .named import Strict, Text, exactly_one
 
 Weights = Annotated[dict[str, float], Field(min_length=1)]
-KNOWN = ("sees", "combination", "matrix")
+KNOWN = ("sees", "combination", "matrix", "table", "buckets")
 UNKNOWN = ("library", "taught", "mismatch", "confidence", "answer")
 
 
@@ -44,7 +44,7 @@ class Answer(Strict):
 
 
 class Learner(Strict):
-    """What the learner sees: the rows of `sees`, `combination` and `matrix` together, and
+    """What the learner sees: `sees`, `combination`, `matrix`, `table` and `buckets` together, and
     `sees = []` if that is nothing. Or `unknown = true`, and what is known of it."""
 
     sees: list[Text] | None = Field(
@@ -58,6 +58,16 @@ class Learner(Strict):
         description="a table with a column a feature and a row a combination (a column called "
         "name may name them; features without a column have weight 0), or a .npy array "
         "[rows, features]",
+    )
+    table: Text | None = Field(
+        default=None,
+        description="columns state, perhaps action, and one a reading of the learner's own, which "
+        "need be no combination of features; where episodes have ended, 0",
+    )
+    buckets: dict[Text, list[float]] | None = Field(
+        default=None,
+        description="features of which the learner sees only between which numbers they are, as in "
+        "`{ position = [0.2, 0.5] }`: where buckets begin, rising",
     )
     unknown: bool = Field(
         default=False,
@@ -97,7 +107,8 @@ class Learner(Strict):
             raise ValueError(f"{asked[0]} is for unknown = true only")
         if not self.unknown and not given:
             raise ValueError(
-                "expected one of the keys sees, combination, matrix, or unknown = true, got none"
+                "expected one of the keys sees, combination, matrix, table, buckets, or "
+                "unknown = true, got none"
             )
         return self
 

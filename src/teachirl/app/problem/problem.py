@@ -25,6 +25,7 @@ from ...teaching.goals import Goals, TaskGoals
 from ...teaching.matching import Matching
 from ...teaching.task import Task
 from ...views.potential_shaping import Indistinct
+from ...views.teaching_risk import relative_risk, teaching_risk
 from ...views.worldview import Worldview
 from ...what_to_show.search import Shown, best_demonstration
 from ...worlds import World
@@ -59,7 +60,9 @@ class Problem:
     source : str, the exact text of the file
     title : str, what the problem is called
     seed : int, of all that is left to chance
-    world : World, its MDP with the true features, and where its states lie
+    world : World, its MDP with the true features, and where its states lie; the learner's own
+        columns, if there are some, come last
+    own : int, how many of its features are columns of the learner's alone
     files : tuple of pairs of str, the name and the SHA-256 of each file that was read beside it
     reward : RewardSource, where the weights come from, and how much of the rewards they leave out
     view : Worldview, what the learner sees as the file says; nothing of one who is unknown
@@ -93,6 +96,7 @@ class Problem:
     title: str
     seed: int
     world: World
+    own: int
     files: tuple[tuple[str, str], ...]
     reward: RewardSource
     view: Worldview
@@ -244,6 +248,21 @@ class Problem:
         float in [0, 1]
         """
         return self.task.guaranteed(view, demonstration, self.matching)
+
+    def risk(self, view: Worldview) -> float:
+        """The teaching risk; of who sees columns that no reward is made of, the relative one.
+
+        Parameters
+        ----------
+        view : Worldview
+
+        Returns
+        -------
+        float in [0, 1]
+        """
+        if not self.own:
+            return teaching_risk(view, self.weights)
+        return relative_risk(self.mdp, view, self.weights, indistinct=self.task.indistinct)
 
     @property
     def many_features(self) -> bool:

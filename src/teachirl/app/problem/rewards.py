@@ -9,10 +9,11 @@ import numpy as np
 from scipy.sparse.linalg import lsmr
 
 from ...arrays import Floats, frozen
-from ...demonstrations.trajectories import Trajectories, terminal_states
+from ...demonstrations.trajectories import Trajectories
 from ...errors import FileFormatError
 from ...mdp.model import MDP
 from ...mdp.rewards.rewards import Rewards
+from ...mdp.terminal import terminal_states
 from ...worlds import World
 from .episodes import read_episodes
 from .features import Features
@@ -65,7 +66,7 @@ def build_reward(
         return RewardSource("weights", frozen(weights), several=several)
     if reward.plausible is not None:
         with (place / "plausible").locating():
-            several = _several(folder, reward.plausible, world.mdp)
+            several = _several(folder, reward.plausible, features)
         return RewardSource("plausible", several.mean, several=several, tail=reward.tail)
     if reward.trajectories is not None:
         with (place / "trajectories").locating():
@@ -83,7 +84,9 @@ def build_reward(
             optional=("action",),
         )
         rewards = _rewards(table, world.mdp)
-        weights, residual = _projected(table, world.mdp, rewards)
+        true = world.mdp.with_features(world.mdp.features[:, : features.true])
+        weights, residual = _projected(table, true, rewards)
+        weights = np.pad(weights, (0, features.count - features.true))
         if residual > reward.max_residual:
             raise FileFormatError(
                 f"expected rewards that the features express, but {residual:.3g} of {table.name} "
@@ -92,12 +95,12 @@ def build_reward(
     return RewardSource("rewards", frozen(weights), residual)
 
 
-def _several(folder: Folder, name: str, mdp: MDP) -> Rewards:
+def _several(folder: Folder, name: str, features: Features) -> Rewards:
     """The rewards of a file, a row each."""
     table = read_table(
         folder.file(name), name, texts=(), numbers=("chance",), optional=("chance",), further=True
     )
-    known = {mdp.feature_name(i): i for i in range(mdp.n_features)}
+    known = features.numbers
     columns = [column for column in table.columns if column != "chance"]
     for column in columns:
         if column not in known:
@@ -107,7 +110,7 @@ def _several(folder: Folder, name: str, mdp: MDP) -> Rewards:
             )
     if not len(table) or not columns:
         raise FileFormatError(f"{table.name}: expected at least one reward, got none")
-    weights = np.zeros((len(table), mdp.n_features))
+    weights = np.zeros((len(table), features.count))
     for column in columns:
         weights[:, known[column]] = table.column(column)
     found = Rewards.listed(weights, table.column("chance") if "chance" in table.columns else None)

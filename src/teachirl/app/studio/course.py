@@ -13,10 +13,11 @@ import numpy as np
 
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
-from ...demonstrations.trajectories import Trajectories, terminal_states
+from ...demonstrations.trajectories import Trajectories
 from ...learners import Informed
 from ...mdp.occupancy import feature_expectations
 from ...mdp.policy import Policy
+from ...mdp.terminal import terminal_states
 from ...study.progress import Part
 from ...teachers import GapGreedy, Random, TRGreedy
 from ...teaching.rounds import Rounds
