@@ -32,6 +32,7 @@ COMMANDS = (
     "runs",
     "studio",
     "warm",
+    "world",
     "worlds",
 )
 

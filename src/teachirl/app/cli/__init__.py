@@ -34,6 +34,7 @@ from .screen import filtered, shortened
 from .studio import studio
 from .teach import teach
 from .warm import warm
+from .world import world
 from .worlds import worlds
 
 # An error without a file, such as one of stdout, is the user's to mend if it is one of these.
@@ -58,6 +59,7 @@ for command in (
     diagnose,
     export,
     studio,
+    world,
     worlds,
     reproduce,
     warm,

@@ -22,6 +22,7 @@ from .stakes import GoalResult, Stakes
 from .steps import Alternative, Step
 from .teaching_plan import Ending, TeachingPlan, plan
 from .undiscounted import Undiscounted, undiscounted
+from .world_account import FeatureRange, WorldAccount, world_account
 
 __all__ = [
     "SAME_GUARANTEE",
@@ -38,6 +39,7 @@ __all__ = [
     "Enough",
     "ExpertAccount",
     "Feature",
+    "FeatureRange",
     "Frontier",
     "GoalResult",
     "Guarantee",
@@ -66,6 +68,7 @@ __all__ = [
     "Watch",
     "WeightDoubt",
     "WhatToShow",
+    "WorldAccount",
     "acquaint",
     "assess",
     "check",
@@ -78,4 +81,5 @@ __all__ = [
     "plan",
     "policies",
     "undiscounted",
+    "world_account",
 ]

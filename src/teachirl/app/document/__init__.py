@@ -3,5 +3,6 @@
 from .documents import answer, report
 from .live import live_table
 from .stakes import missed
+from .world_account import described
 
-__all__ = ["answer", "live_table", "missed", "report"]
+__all__ = ["answer", "described", "live_table", "missed", "report"]

@@ -1,6 +1,6 @@
 """A user's problem file (TOML), read strictly: from a file to a `Task`."""
 
-from .building import named_world, read_problem
+from .building import named_world, read_problem, read_world
 from .changes import Change
 from .example import example_text
 from .features import Teachables
@@ -21,5 +21,6 @@ __all__ = [
     "example_text",
     "named_world",
     "read_problem",
+    "read_world",
     "reference",
 ]

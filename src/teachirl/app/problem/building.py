@@ -94,6 +94,28 @@ def read_problem(
     return _problem(source, place, file, folder, world, mistakes)
 
 
+def read_world(path: str | Path, *, changes: Iterable[Change] = ()) -> World:
+    """The world of a problem file; what is in its other tables does not matter.
+
+    Parameters
+    ----------
+    path : str or Path, the TOML file
+    changes : Change, what stands in for some of what the file says
+
+    Returns
+    -------
+    World
+    """
+    path, mistakes = Path(path), Mistakes()
+    place, file = parse(path, read_text(path), mistakes, changes)
+    found = Mistakes()
+    folder = Folder(path.parent, file.allow_outside)
+    world = found.of(lambda: _world(file, place / "world", folder, found))
+    found.refuse_any()
+    assert world is not None
+    return world
+
+
 def named_world(name: str, changes: Iterable[Change] = ()) -> World:
     """A world that a problem file can name, or one of Gymnasium's, such as Taxi-v4.
 
@@ -238,4 +260,4 @@ def _made(kind: str, call: NamedCall, place: Place, also: dict[str, Any] | None 
         return NAMED[kind][call.name](**call.parameters, **(also or {}))
 
 
-__all__ = ["named_world", "read_problem"]
+__all__ = ["named_world", "read_problem", "read_world"]
