@@ -149,9 +149,9 @@ def posed(
     checked_case(mdp, view, np.zeros(mdp.n_features), shown.expectations, mismatch)
     deadline = clock.seconds() + max_seconds
 
-    def solve(w: Floats, start: Floats | None) -> WorstCaseBounds:
-        left = max(deadline - clock.seconds(), LEAST)
-        limits = {"tolerance": tolerance, "max_seconds": left, "maximise": False, "start": start}
+    def solve(w: Floats, start: Floats | None, roughly: float) -> WorstCaseBounds:
+        left, near = max(deadline - clock.seconds(), LEAST), max(tolerance, roughly)
+        limits = {"tolerance": near, "max_seconds": left, "maximise": False, "start": start}
         return _extreme(mdp, view, w, shown, mismatch, method, limits)
 
     return Posed(mdp, view, shown, float(mismatch), solve)

@@ -42,8 +42,7 @@ def best_mixture(
 ) -> Mixture:
     """The best mixture for rewards q [n, k] and constants [n], to a tolerance."""
     policies, columns, solves, upper = list[Policy](), list[Floats](), 0, np.inf
-    weights = np.minimum(caps, 1.0 / len(rewards))
-    weights = weights / weights.sum()
+    weights = caps / caps.sum()  # in Λ, as the caps sum to 1 or more
     shares, value = np.empty(0), -np.inf
     while solves < PLANS:
         plan = optimal_policy(mdp, weights @ rewards)

@@ -60,7 +60,7 @@ class RewardsCertificate:
         or a vertex; of a box or an ellipsoid [0, 2]
     beyond : float, the share of plausible rewards that the guarantee leaves out
     confidence : float, with which all of it holds
-    solved : int, how many rewards' worst cases were solved
+    solved : int, how many rewards' worst cases were solved, some of them roughly
     solves : int, how many MDPs were
     status : RewardsStatus
 
@@ -226,7 +226,7 @@ def _certificate(
         each=frozen(ends[1:]),
         beyond=beyond,
         confidence=max(race.posed.shown.confidence + sure - 1.0, 0.0),
-        solved=len(race.cases),
+        solved=race.solved,
         solves=race.solves,
         status=status,
     )

@@ -37,6 +37,8 @@ from .tails import Tail
 
 # Bounds from another reward are computed again if one that was solved is nearer by this factor.
 NEARER = 0.7
+# How far apart the bounds may be at a first look, as a share of max R − min R.
+ROUGHLY = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ class Posed:
     view: Worldview
     shown: Demonstration
     mismatch: float
-    solve: Callable[[Floats, Floats | None], WorstCaseBounds]
+    solve: Callable[[Floats, Floats | None, float], WorstCaseBounds]
 
     @property
     def exact(self) -> bool:
@@ -77,6 +79,7 @@ class Race:
         self.low, self.high = np.empty(0), np.empty(0)
         self.cases: dict[int, WorstCaseBounds] = {}
         self.witnesses: list[Floats] = []
+        self._starts: dict[int, Floats] = {}
         self.solves, self.matchable = 0, True
         # Between which g, max R and min R are; by how much ⟨w, μ⟩ may be rounded; how far a reward
         # is from the one whose θ proves its lower bound.
@@ -107,6 +110,11 @@ class Race:
         self._judge()
         self.prove_others(math.inf, slice(n, None))
         return range(n, n + m)
+
+    @property
+    def solved(self) -> int:
+        """How many rewards' worst cases were solved, roughly or exactly."""
+        return len(self.cases.keys() | self._starts.keys())
 
     @property
     def late(self) -> bool:
@@ -219,12 +227,7 @@ class Race:
 
     def solve(self, number: int) -> WorstCaseBounds:
         """The exact worst case of a reward, and what its witness says of the others."""
-        start = None
-        if self.cases:
-            hidden = without_span(self.posed.view.basis, self.points[[*self.cases, number]])
-            nearest = int(np.linalg.norm(hidden[:-1] - hidden[-1], axis=1).argmin())
-            start = self._theta(number, list(self.cases)[nearest])
-        found = self.posed.solve(self.points[number], start)
+        found = self.posed.solve(self.points[number], self._start(number), 0.0)
         self.solves += found.solves
         self.matchable = found.status is not WorstCaseStatus.INFEASIBLE
         self.cases[number] = found
@@ -237,6 +240,27 @@ class Race:
                 self._bound(mu, slice(None))
             self._judge()
         return found
+
+    def _look(self, number: int) -> None:
+        """The worst case of a reward, roughly: that may be enough to know that it is not meant."""
+        found = self.posed.solve(self.points[number], self._start(number), ROUGHLY)
+        self.solves += found.solves
+        self._starts[number] = found.theta
+        low, high = self._g[number]
+        self._g[number] = max(low, found.lower), min(high, found.upper)
+        if found.occupancy is not None:
+            mu = expectations_of(self.posed.mdp, found.occupancy)
+            self.witnesses.append(mu)
+            self._bound(mu, slice(None))
+        self._judge()
+
+    def _start(self, number: int) -> Floats | None:
+        """The θ to search from: that of an earlier look, or of the nearest that was solved."""
+        if number in self._starts or not self.cases:
+            return self._starts.get(number)
+        hidden = without_span(self.posed.view.basis, self.points[[*self.cases, number]])
+        nearest = int(np.linalg.norm(hidden[:-1] - hidden[-1], axis=1).argmin())
+        return self._theta(number, list(self.cases)[nearest])
 
     def _settle(self, number: int, found: WorstCaseBounds) -> None:
         """`low` and `high` of a reward that was solved: what `certify` would say of it alone."""
@@ -295,6 +319,9 @@ class Race:
                     return True
             if self.cases and self.late:
                 return False
+            if self.cases and numbers[number] not in self._starts:
+                self._look(numbers[number])
+                continue
             self.solve(numbers[number])
             self.prove_others(most)
         return True

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -153,7 +154,7 @@ def _over_box(race: Race, middle: Floats, root: Floats, neglected: float) -> Fou
         return _told(race, max(found.low, _less(race, low, neglected)), found.timely)
     if race.criterion is Criterion.PERFORMANCE:
         low = _by_regret(race, middle, root)
-    _climb(race, middle, root)
+    _climb(race, middle, root, lambda x: np.where(x >= 0.0, 1.0, -1.0))
     return _told(race, _less(race, low, neglected), not race.late)
 
 
@@ -201,8 +202,9 @@ def _by_regret(race: Race, middle: Floats, root: Floats) -> float:
     return max(down(1.0 - up(lost / range_)), 0.0) if range_ > 0.0 else 0.0
 
 
-def _climb(race: Race, middle: Floats, root: Floats) -> None:
-    """Corner after corner, each the worst for the witness of the one before."""
+def _climb(race: Race, middle: Floats, root: Floats, farthest: Callable[[Floats], Floats]) -> None:
+    """Reward after reward, each the worst for the witness of the one before: `farthest` gives the z
+    of the set with the largest ⟨z, x⟩."""
     mdp, here = race.posed.mdp, 0
     for _ in range(STEPS):
         witness = race.cases[here].witness
@@ -214,7 +216,7 @@ def _climb(race: Race, middle: Floats, root: Floats) -> None:
         elif race.criterion is not Criterion.REWARD:
             [best] = optimal_policies(mdp, race.points[here][None])
             d = d + feature_expectations(mdp, best.policy)
-        corner = middle + root @ np.where(root.T @ d >= 0.0, 1.0, -1.0)
+        corner = middle + root @ farthest(root.T @ d)
         if (np.abs(race.points - corner).max(axis=1) == 0.0).any():
             break
         [here] = race.add(corner[None])
@@ -228,8 +230,11 @@ def _over_ellipsoid(race: Race, middle: Floats, root: Floats, neglected: float) 
         numbers = race.add(middle + cross @ root.T)
         timely = race.run(numbers, np.full(2 * r, 0.5 / r), LEAST)
         low = float(race.low[numbers.start : numbers.stop].min())
-        inside = race.add(middle + cross @ root.T / math.sqrt(r) / (1.0 + INVISIBLE))
-        return _told(race, _less(race, low, neglected), timely, [0, *inside])
+        first = len(race.points)
+        race.add(middle + cross @ root.T / math.sqrt(r) / (1.0 + INVISIBLE))
+        _climb(race, middle, root, lambda x: x / (float(np.linalg.norm(x)) or 1.0))
+        inside = [0, *range(first, len(race.points))]
+        return _told(race, _less(race, low, neglected), timely, inside)
     return _cut_closer(race, middle, root, neglected)
 
 

@@ -140,4 +140,5 @@ PLAUSIBLE_REWARDS = Experiment(
     run=run,
     analyse=analyse,
     unit_seconds=4.0,
+    version=2,
 )
