@@ -23,17 +23,16 @@ from ..precision import EPS, down, up
 from .estimated import EstimatedMDP
 from .evaluation import Chain
 from .kernels.chains import outflow
-from .kernels.robust import plan_robustly
+from .kernels.robust import back_up_robustly
 from .plan import Plan, PlanStatus
 from .policy import Policy
 
 Outlook: TypeAlias = Literal["pessimistic", "optimistic", "nominal"]
 OUTLOOKS: tuple[Outlook, ...] = get_args(Outlook)
 
-# After so many rounds of sweeps the policy is evaluated by a linear system.
-ROUNDS = 8
-# So often it is evaluated, at most; what is given back is valid whenever it ends.
-EVALUATIONS = 200
+# Rounds of policy iteration, at most, and in a row without coming nearer, as where rounding is all
+# that is left; what is given back is valid whenever it ends.
+ROUNDS, STALLED = 500, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,15 +115,17 @@ class _Planning:
         self.target = max(0.5 * (asked - 2.0 * noise), 2.0 * noise)
 
     def solved(self, nature: int, policy: Policy | None, guess: Floats | None) -> Response:
-        """The response, by sweeps and, where these are slow, linear systems."""
+        """The response, by policy iteration: nature's rows are part of what is chosen, or, against
+        the policy, what it is evaluated with."""
         model, rest = self.model, 1.0 - self.model.discount
+        beyond = model.discount / rest
         middle = 0.5 * (self.least + self.most) / rest
         v = np.full(model.n_states, middle) if guess is None else np.array(guess)
         chances = np.zeros(model.n_pairs) if policy is None else np.array(policy.probabilities)
-        order = _unsorted(model)
-        rounds, before = 0, math.inf
-        for _ in range(EVALUATIONS):
-            *found, used, done = plan_robustly(
+        order, rows = _unsorted(model), np.zeros(len(model.sets.nominal))
+        rounds, nearest, stalled = 0, math.inf, 0
+        while True:
+            hoped, reached, low, high = back_up_robustly(
                 model.sets,
                 model.nominal.dynamics.offsets,
                 self.rewards,
@@ -134,16 +135,16 @@ class _Planning:
                 policy is None,
                 float(nature),
                 model.discount,
-                self.target,
                 0.5 * rest * self.target,
-                ROUNDS,
                 order,
+                rows,
             )
-            rounds += used
-            hoped, reached, rows, low, high = found
-            if done or (high - low) >= 0.999 * before:
+            rounds += 1
+            done = beyond * (high - low) <= self.target
+            stalled = 0 if high - low < 0.999 * nearest else stalled + 1
+            nearest = min(high - low, nearest)
+            if done or stalled == STALLED or rounds == ROUNDS:
                 break
-            before = high - low
             v = self._evaluated(nature, policy, chances, rows, reached)
         return self._bounded(hoped, reached, low, high, chances, rows, rounds, done)
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from ...arrays import Floats
 from .layouts import compiled, part
 
-SWEEPS = 6  # of the policy and the rows that were found last, forward and backward
-
 
 class Sets(NamedTuple):
     """indptr [P + 1] and indices [n] of all that may follow each pair; nominal, low and high [n]
@@ -82,13 +80,23 @@ def worth(sets, p, outcome, v, discount, sign, z):
         z[i] = sign * value
 
 
-@part
-def back_up(sets, offsets, reward, outcome, v, chances, free, sign, discount, tie, work, backed_up):
-    """backed_up ← T_π v, and where π is free, the first pairs within `tie` of the best become its
-    chances; hoped ← Tv. The least of T_π v − v, and the largest of Tv − v."""
-    order, z, rows, worths, hoped = work
+@compiled
+def back_up_robustly(
+    sets, offsets, reward, outcome, v, chances, free, sign, discount, tie, order, rows
+):
+    """One backup with the sets, or against them, from v [S].
+
+    Nature chooses the rows that bring most where `sign` is 1, and least where it is −1. Where π is
+    free, the first pairs within `tie` of the best become its chances. Tv; T_π v; the least of
+    T_π v − v, and the largest of Tv − v.
+    """
+    n, longest = v.size, 0
+    for p in range(reward.size):
+        longest = max(longest, sets.indptr[p + 1] - sets.indptr[p])
+    z, worths = np.empty(longest), np.zeros(reward.size)
+    hoped, reached = np.empty(n), np.empty(n)
     low, high = np.inf, -np.inf
-    for s in range(v.size):
+    for s in range(n):
         first, last = offsets[s], offsets[s + 1]
         best, mean = -np.inf, 0.0
         for p in range(first, last):
@@ -106,69 +114,9 @@ def back_up(sets, offsets, reward, outcome, v, chances, free, sign, discount, ti
             while worths[p] < best - tie:
                 p += 1
             chances[p] = 1.0
-            hoped[s], backed_up[s] = best, worths[p]
+            hoped[s], reached[s] = best, worths[p]
         else:
-            hoped[s] = backed_up[s] = mean
-        low = min(low, backed_up[s] - v[s])
+            hoped[s] = reached[s] = mean
+        low = min(low, reached[s] - v[s])
         high = max(high, hoped[s] - v[s])
-    return low, high
-
-
-@part
-def sweep(sets, offsets, reward, outcome, v, chances, rows, discount, s):
-    """v[s] of the policy with these chances where the rows are these; loops are solved for."""
-    value, loops = 0.0, 0.0
-    for p in range(offsets[s], offsets[s + 1]):
-        if chances[p] > 0.0:
-            total = reward[p]
-            for i in range(sets.indptr[p], sets.indptr[p + 1]):
-                t = np.uint64(sets.indices[i])
-                if outcome.size:
-                    total += rows[i] * outcome[i]
-                if t == np.uint64(s):
-                    loops += chances[p] * rows[i]
-                else:
-                    total += rows[i] * discount * v[t]
-            value += chances[p] * total
-    v[s] = value / (1.0 - discount * loops)
-
-
-@compiled
-def plan_robustly(
-    sets, offsets, reward, outcome, v, chances, free, sign, discount, target, tie, rounds, order
-):
-    """Plan against the sets, or with them, from v [S]; also where π is fixed (`free` is False).
-
-    Nature chooses rows that bring most where `sign` is 1, and least where it is −1. The bounds are
-    within the target, or the rounds are used up. Sweeps of both choices of a round speed up the
-    next; but against the sets they may lead in a circle, and then there are none.
-    """
-    n, beyond = v.size, discount / (1.0 - discount)
-    rows, worths = np.zeros(sets.nominal.size), np.zeros(reward.size)
-    longest = 0
-    for p in range(reward.size):
-        longest = max(longest, sets.indptr[p + 1] - sets.indptr[p])
-    backed_up, hoped = np.empty(n), np.empty(n)
-    work = (order, np.empty(longest), rows, worths, hoped)
-    sweeps, before, low, high, done, used = SWEEPS, np.inf, 0.0, 0.0, False, 0
-    while True:
-        used += 1
-        low, high = back_up(
-            sets, offsets, reward, outcome, v, chances, free, sign, discount, tie, work, backed_up
-        )
-        done = beyond * (high - low) <= target
-        if done or used >= rounds:
-            break
-        if free and sign < 0.0 and high - low > discount * before:
-            sweeps = 0
-        before = high - low
-        shift = beyond * 0.5 * (low + high)
-        for s in range(n):
-            v[s] = backed_up[s] + shift
-        for _ in range(sweeps):
-            for s in range(n):
-                sweep(sets, offsets, reward, outcome, v, chances, rows, discount, s)
-            for i in range(n):
-                s = n - 1 - i
-                sweep(sets, offsets, reward, outcome, v, chances, rows, discount, s)
-    return hoped, backed_up, rows, low, high, used, done
+    return hoped, reached, low, high
