@@ -42,6 +42,7 @@ BUILT_IN = {
     "showing": "teachirl.study.experiments.showing:SHOWING",
     "samples": "teachirl.study.experiments.samples:SAMPLES",
     "plausible": "teachirl.study.experiments.plausible_rewards:PLAUSIBLE_REWARDS",
+    "logs": "teachirl.study.experiments.logs:LOGS",
     "unknown": "teachirl.study.experiments.unknown_worldview:UNKNOWN_WORLDVIEW",
 }
 # Figures that come with another.
