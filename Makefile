@@ -42,6 +42,7 @@ types: $(READY)
 bench: $(PEERS)
 	$(BIN)/python benchmarks/planning.py
 	$(BIN)/python benchmarks/models.py
+	$(BIN)/python benchmarks/worlds.py
 	$(BIN)/python benchmarks/risk.py
 	$(BIN)/python benchmarks/worst_case.py
 	$(BIN)/python benchmarks/learners.py

@@ -77,6 +77,15 @@ def test_probabilities_are_exact():
     }
 
 
+def test_sums_that_end_just_below_one_leave_nothing_over():
+    """As rounding makes them; where none is larger, argmax would be the first."""
+    cumulated = np.cumsum(np.full(300, 1 / 300))
+    assert cumulated[-1] < 1.0
+    found = branched(lambda rng: int(np.argmax(cumulated > rng.random())))
+    assert len(found) == 300
+    assert max(found.values()) - min(found.values()) < 1e-14
+
+
 @pytest.mark.parametrize(
     ("program", "message"),
     [
