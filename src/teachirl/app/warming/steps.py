@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import worlds
 from ...arrays import Floats
+from ...demonstrations.estimation import estimate_mdp
 from ...demonstrations.sampling import sample_trajectories
 from ...guarantees.solvers.master import Master
 from ...guarantees.worst_case import worst_case
@@ -131,6 +132,13 @@ def _sample() -> None:
         sample_trajectories(mdp, policy, episodes=4, horizon=20, rng=rng)
 
 
+def _log() -> None:
+    counts = np.array([[[3, 2], [0, 4]], [[1, 5], [2, 2]]])
+    model = estimate_mdp(counts, np.eye(2), discount=0.9)
+    policy = Policy.uniform(model.nominal)
+    worst_case(model, Worldview(np.eye(2)[:1]), np.array([1.0, -1.0]), policy)
+
+
 def _soft() -> None:
     soft_policy(_garnet(), np.ones(3))
 
@@ -149,6 +157,7 @@ STEPS: dict[str, Callable[[], None]] = {
     "learners": _learn,
     "sets of features": _choose,
     "samples": _sample,
+    "worlds known from a log": _log,
     **{name: partial(_decide, text) for name, text in PROBLEMS.items()},
 }
 # What most commands need after their first plan.

@@ -1,0 +1,110 @@
+"""Worlds known from a log: what is guaranteed by how often each pair was tried, and what it costs.
+
+    python benchmarks/logs.py
+
+Three worlds; an optimal policy is shown to a learner who sees the reward. Taxi needs the extra
+`gym`; there alone, whatever can follow a state is allowed to follow each of its actions. What a
+worst case costs, with five random rows seen, is in processor time, and in that of the nominal
+world's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+import teachirl as ti
+from teachirl.worlds.gymnasium import gymnasium_world
+
+Floats = NDArray[np.float64]
+Steps = NDArray[np.int64]
+
+
+def worlds() -> Iterator[tuple[str, ti.MDP, Floats, bool]]:
+    rng = np.random.default_rng(0)
+    grid = ti.worlds.gridworld(10, 5, slip=0.2)
+    yield "grid, slip .2", grid, rng.normal(size=grid.n_features), False
+    taxi = gymnasium_world("Taxi-v4", 0.9)
+    assert taxi.weights is not None
+    yield "Taxi", taxi.mdp, taxi.weights, True
+    road = ti.worlds.driving(sight=1)
+    assert road.weights is not None
+    yield "driving, sight 1", road.mdp, road.weights, False
+
+
+def allowed(mdp: ti.MDP, of_state: bool) -> Steps:
+    """What may follow each pair; `of_state`, what may follow any pair of its state."""
+    dynamics, rows = mdp.dynamics, mdp.dynamics.transitions
+    owners = np.repeat(np.arange(mdp.n_pairs), np.diff(rows.indptr))
+    if not of_state:
+        parts = [dynamics.pair_states[owners], dynamics.actions[owners], rows.indices]
+        return np.column_stack(parts).astype(np.int64)
+    may = np.unique(np.column_stack([dynamics.pair_states[owners], rows.indices]), axis=0)
+    found = []
+    for pair, state in enumerate(dynamics.pair_states):
+        for follows in may[may[:, 0] == state, 1]:
+            found.append((int(state), int(dynamics.actions[pair]), int(follows)))
+    return np.array(found, dtype=np.int64)
+
+
+def estimated(mdp: ti.MDP, tries: int, successors: Steps) -> ti.EstimatedMDP:
+    rng, dynamics = np.random.default_rng(tries), mdp.dynamics
+    rows = dynamics.transitions
+    bounds = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    parts = [rows.data[a:b] / rows.data[a:b].sum() for a, b in bounds]
+    counts = np.concatenate([rng.multinomial(tries, part) for part in parts])
+    log = ti.TransitionLog(allowed(mdp, False), counts, mdp.n_states, mdp.n_actions)
+    phi = mdp.features if isinstance(mdp.features, np.ndarray) else mdp.features.toarray()
+    return ti.estimate_mdp(
+        log,
+        phi,
+        discount=mdp.discount,
+        successors=successors,
+        start=mdp.start,
+        fixed_tries=True,
+    )
+
+
+def seconds(
+    mdp: ti.MDP | ti.EstimatedMDP, weights: Floats, shown: ti.Policy | ti.Demonstration
+) -> float:
+    """Of a worst case; the first run, in which kernels are loaded, aside."""
+    view = ti.Worldview(np.random.default_rng(1).normal(size=(5, mdp.n_features)))
+    times = []
+    for _ in range(3):
+        began = time.process_time()
+        ti.worst_case(mdp, view, weights, shown)
+        times.append(time.process_time() - began)
+    return min(times[1:])
+
+
+def main() -> None:
+    print("| world | tries | recorded | policy | truth |\n|---|---|---|---|---|")
+    costs = []
+    for name, mdp, weights, of_state in worlds():
+        successors, view = allowed(mdp, of_state), ti.Worldview(weights[None])
+        best = ti.optimal_policy(mdp, weights).policy
+        shown = ti.Demonstration(ti.feature_expectations(mdp, best))
+        truth = ti.certify(mdp, view, weights, best, theorems=False).guaranteed
+        for tries in (100, 1000, 10_000):
+            model = estimated(mdp, tries, successors)
+            policy = ti.Policy(model.nominal.dynamics, pairs=best.pairs)
+            found = [ti.certify(model, view, weights, each).guaranteed for each in (shown, policy)]
+            print(
+                f"| {name} | {tries} | {found[0]:.2f} | {found[1]:.2f} | {truth:.2f} |", flush=True
+            )
+        cases: tuple[tuple[ti.MDP | ti.EstimatedMDP, ti.Policy | ti.Demonstration], ...]
+        cases = (model.nominal, policy), (model, shown), (model, policy)
+        took = [seconds(where, weights, what) for where, what in cases]
+        costs.append((name, took))
+    print("\n| a worst case | nominal, ms | recorded | policy |\n|---|---|---|---|")
+    for name, (nominal, *others) in costs:
+        ratios = " | ".join(f"×{other / nominal:.1f}" for other in others)
+        print(f"| {name} | {1000 * nominal:.1f} | {ratios} |")
+
+
+if __name__ == "__main__":
+    main()
