@@ -15,6 +15,7 @@ from scipy.optimize import linprog
 import teachirl as ti
 from teachirl.errors import InvalidInputError
 from teachirl.guarantees.bounds import WorstCaseStatus
+from teachirl.guarantees.solvers import blocks as module
 from teachirl.guarantees.solvers.blocks import Blocks
 from teachirl.guarantees.solvers.bundle import worst_case_by_bundle
 from teachirl.guarantees.solvers.master import Master
@@ -264,9 +265,11 @@ def test_scaling_rows_changes_nothing_without_mismatch():
     assert other.lower <= one.upper + width and one.lower <= other.upper + width
 
 
+@pytest.mark.parametrize("wide", [module.WIDE, 0])  # by visits, where there are few blocks
 @pytest.mark.parametrize("slip", [0.0, 0.3])
 @pytest.mark.parametrize("count", [1, 5, 1000])
-def test_block_columns_are_parts_of_the_feature_expectations(count, slip):
+def test_block_columns_are_parts_of_the_feature_expectations(count, slip, wide, monkeypatch):
+    monkeypatch.setattr("teachirl.guarantees.solvers.blocks.WIDE", wide)
     rng = np.random.default_rng(3)
     start = rng.random(36) * (rng.random(36) < 0.5)
     mdp = ti.worlds.gridworld(6, 2, slip=slip, start=start / start.sum())

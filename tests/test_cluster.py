@@ -53,7 +53,8 @@ def scheduler(folder, *options, **environment):
 
 
 def worker(folder, address, *options, **environment):
-    command = ["worker", address, *LOOPBACK, "--nworkers", "1", "--nthreads", "1", *options]
+    """One process; with a nanny, which starts others in the place of those that die, it has two."""
+    command = ["worker", address, *LOOPBACK, "--nthreads", "1", *(options or ["--no-nanny"])]
     return process(folder, *command, **environment)
 
 
@@ -75,8 +76,8 @@ def test_a_killed_worker_changes_no_result(tmp_path, monkeypatch):
     done_by = []
     with (
         scheduler(tmp_path) as (_, address),
-        worker(tmp_path, address, "--no-nanny") as first,
-        worker(tmp_path, address, "--no-nanny") as second,
+        worker(tmp_path, address) as first,
+        worker(tmp_path, address) as second,
     ):
 
         def kill_the_other(outcome):
@@ -103,8 +104,7 @@ def test_a_unit_that_keeps_killing_workers_is_named_and_the_rest_go_on(tmp_path)
     with (
         # Fewer deaths until Dask gives up, since each takes a second.
         scheduler(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1") as (_, address),
-        worker(tmp_path, address),
-        worker(tmp_path, address),
+        worker(tmp_path, address, "--nanny", "--nworkers", "2"),
     ):
         failed = run_units(
             jobs,

@@ -1,6 +1,5 @@
 """Whatever is killed, the results are those of an undisturbed run, and nobody is left behind."""
 
-import json
 import os
 import random
 import signal
@@ -18,7 +17,7 @@ from small_experiment import Settings, jobs_of, of_kinds, run_into, until
 from teachirl.study.engine import EngineError, local, run_units
 from teachirl.study.results_database import Store
 
-TRIALS = 80
+TRIALS = 50
 PROGRAM = [sys.executable, small_experiment.__file__]
 
 
@@ -130,7 +129,7 @@ def test_a_worker_killed_between_two_units_costs_nothing(mine):
         done.append(job)
         os.kill(int(outcome.worker.split(":")[1]), signal.SIGKILL)
 
-    jobs = jobs_of(Settings(), of_kinds(*["good"] * 4))
+    jobs = jobs_of(Settings(), of_kinds(*["good"] * 3))
     assert run_units(jobs, workers=1, on_done=kill_it) == []
     assert done == jobs
 
@@ -175,7 +174,7 @@ def test_ctrl_c_keeps_what_is_finished(mine, tmp_path, undisturbed):
     until(lambda: not workers_of(mine), 10)
     kept = stored(tmp_path)
     assert 4 <= kept < TRIALS
-    assert run_into(tmp_path, Settings(trials=TRIALS), workers=2) == undisturbed
+    assert run_into(tmp_path, Settings(trials=TRIALS), workers=1) == undisturbed
 
 
 def stored(folder: Path) -> int:
@@ -191,7 +190,7 @@ def stored(folder: Path) -> int:
 def test_killed_again_and_again_it_completes_with_the_same_bits(mine, tmp_path, undisturbed):
     dice = random.Random(3)
     # Moments in its life: after so many more units, or before it comes to any, and so much later.
-    for more in (0, 9, 0, 12, 7, 0):
+    for more in (0, 9, 12, 0):
         wanted = stored(tmp_path) + more
         program = subprocess.Popen([*PROGRAM, str(tmp_path), str(TRIALS)])
         until(lambda wanted=wanted: stored(tmp_path) >= wanted)
@@ -200,12 +199,10 @@ def test_killed_again_and_again_it_completes_with_the_same_bits(mine, tmp_path, 
         assert program.wait() == -signal.SIGKILL
         # They see that there is nobody to work for, also in the middle of a unit.
         until(lambda: not workers_of(mine), 10)
-    assert 28 <= stored(tmp_path) < TRIALS
-    subprocess.run([*PROGRAM, str(tmp_path), str(TRIALS)], check=True, timeout=60)
+    assert 21 <= stored(tmp_path) < TRIALS
+    assert run_into(tmp_path, Settings(trials=TRIALS), workers=1) == undisturbed
     with Store.open(tmp_path, write=False) as store:
-        [run] = store.runs()
-        found = [json.dumps(values) for values, _ in store.finished(run.id).values()]
-    assert found == undisturbed
+        assert len(store.runs()) == 1
 
 
 def test_workers_do_not_outlive_a_killed_parent(mine, tmp_path):

@@ -16,9 +16,10 @@ from situations import situation
 from teachirl.errors import InvalidInputError
 from teachirl.guarantees.solvers.plans import Case
 from teachirl.guarantees.solvers.view_coordinates import ViewCoordinates
+from teachirl.teachers import race_search
 from teachirl.teachers.gap_greedy import GapGreedy
 from teachirl.teachers.race import race
-from teachirl.teachers.race_search import Points, Present, settle, weigh
+from teachirl.teachers.race_search import Directions, Points, Present, across, settle, weigh
 from teachirl.teachers.tr_greedy import TRGreedy
 from teachirl.teaching.matching import Matching
 from teachirl.teaching.rounds import Rounds
@@ -613,3 +614,38 @@ def test_a_round_hands_its_worst_case_to_the_teacher():
     [_, blind] = Rounds(task, GapGreedy(), rng=rng, budget=1, certified=False)
     assert blind.situation.worst_case is None
     assert blind.round.taught == second.round.taught
+
+
+class TestManyDirections:
+    """Of thousands of features what is 0 is not kept: here of six, a part after the other."""
+
+    @pytest.fixture(autouse=True)
+    def few_are_many(self, monkeypatch):
+        monkeypatch.setattr(race_search, "MANY", 12)
+        monkeypatch.setattr(race_search, "SPARSE", 0.5)
+
+    @pytest.mark.parametrize("rows", [[], [[0, 1, 0, 0, 0, 0]], [[1, 1, 1, 1, 1, 1]]])
+    def test_are_the_same(self, rows):
+        view = ti.Worldview(np.reshape(np.array(rows, dtype=float), (-1, 6)))
+        features = np.vstack([np.diag([2.0, 1, 1, 1, 1e-9, 1]), np.zeros((1, 6))])
+        found, expected = Directions(view, features), across(view, features)
+        assert (found.dense is None) == (rows != [[1] * 6])  # what mixes all is not sparse
+        assert len(found) == 7
+        np.testing.assert_array_equal([found[i] for i in range(7)], expected)
+        np.testing.assert_array_equal(found.matrix @ np.arange(6.0), expected @ np.arange(6.0))
+        np.testing.assert_array_equal(found.lacking, ~expected.any(axis=1))
+
+    @pytest.mark.parametrize("slip", [0.0, 0.3])
+    def test_the_race_is_the_same(self, monkeypatch, slip):
+        mdp = ti.worlds.gridworld(6, 2, slip=slip)
+        w = np.random.default_rng(1).standard_normal(9)
+        view = ti.Worldview.select(mdp, [4])
+        shown = ti.optimal_policy(mdp, w).policy
+        sparse = race(mdp, view, w, shown, np.eye(9))
+        monkeypatch.undo()
+        dense = race(mdp, view, w, shown, np.eye(9))
+        assert (sparse.best, sparse.second) == (dense.best, dense.second)
+        check = {"rtol": 0.0, "atol": 1e-5 * span_of(mdp, w)}
+        for one in (sparse.best, sparse.second):
+            np.testing.assert_allclose(sparse.lower[one], dense.lower[one], **check)
+        np.testing.assert_array_equal(sparse.idle, dense.idle)

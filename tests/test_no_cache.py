@@ -13,9 +13,11 @@ from teachirl.mdp.kernels.keeping import KEPT, MESSAGE
 
 SCRIPT = """
 import subprocess, sys
-import teachirl as ti
-print(ti.__file__)
-print(ti.optimal_policy(ti.worlds.chain(3), [0, 1, 2]).value)
+import numpy as np
+import teachirl
+from teachirl.mdp.kernels import length
+print(teachirl.__file__)
+print(length(np.array([3.0, 4.0])))  # any kernel: all are kept in the same way
 subprocess.run([sys.executable, "-c", "import teachirl.mdp.kernels"], check=True)
 """
 
@@ -54,9 +56,7 @@ def test_without_a_place_to_keep_them_it_works_and_says_so_once(read_only, tmp_p
         if folder is None:
             place, value = result.stdout.split()
             assert Path(place).parent == tmp_path / "teachirl"
-            assert float(value) == pytest.approx(
-                ti.optimal_policy(ti.worlds.chain(3), range(3)).value
-            )
+            assert float(value) == 5.0
 
 
 def test_with_a_place_nothing_is_said(read_only, tmp_path):

@@ -82,5 +82,11 @@ def test_a_printed_table_fits_the_paper(browser, report):
     page.goto(report.as_uri())
     page.emulate_media(media="print")
     assert page.evaluate("document.documentElement.scrollWidth") <= 680
+    page.close()
+
+
+def test_it_can_be_printed(browser, report_of):
+    page = browser.new_page()
+    page.goto(report_of("chain").as_uri())
     assert page.pdf(format="A4").startswith(b"%PDF")
     page.close()

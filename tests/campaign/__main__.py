@@ -59,8 +59,9 @@ class Campaign:
         seeds = self.waiting[kind.name]
         if not share(kind):
             return None
-        # A twentieth, so that all kinds advance alike.
-        return Turn(kind, [seeds.popleft() for _ in range(min(kind.wanted // 20 + 1, len(seeds)))])
+        # A twentieth, so that all kinds advance alike; or as many as are worth a process.
+        count = min(max(kind.wanted // 20, 10), len(seeds))
+        return Turn(kind, [seeds.popleft() for _ in range(count)])
 
     def note(self, name: str, seed: int, folder: Path, said: Any) -> None:
         """Take down what came of a case: an error's text, or the names of what it compared."""

@@ -279,7 +279,7 @@ class _Together(_Race):
         least, most = search.lowest - earned, search.highest - earned
         super().__init__(len(features), earned, least, most, asked / CLOSE, policy)
         self.now, self.solves = now, search.solves
-        idle: Mask = np.all(now.pool.directions == 0.0, axis=1)
+        idle: Mask = now.pool.directions.lacking
         same = np.zeros(len(features))
         self.begin(search.lower, search.upper, self.surely or search.matchable, idle, same)
         self._bound()

@@ -18,6 +18,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from ..arrays import Floats
 from ..guarantees.bounds import WorstCaseBounds
@@ -31,12 +33,60 @@ from ..precision import DEPENDENT, SOLVED
 from ..views.linear_algebra import unit_rows, without_span
 from ..views.worldview import Worldview
 
+MANY, SPARSE = 1 << 21, 0.05  # numbers, of which so many may be others than 0 if they are sparse
 NUMBERS = 50_000  # of a plan, at most: of thousands of features there are fewer blocks
 POINTS = 128  # that are kept: each new one is compared to all of them
 PLANS = 64  # whose columns the pool holds at most, unless the present worst case took more
 HELD = 8_000_000  # numbers in the columns of contenders that are kept to go on with
 IDLE = 3  # MDP solves in a row that bring nothing: time for smaller steps
 SOLVES = 2000  # for one candidate, at most; as for one worst case
+
+
+class Directions:
+    """What each of the features [n, k] adds to a view, at length 1; zero rows for nothing.
+
+    Of many numbers that are nearly all 0, such as the features' own directions, only the others are
+    kept: an identity of thousands of features is no matrix.
+
+    Attributes
+    ----------
+    matrix : array [n, k], or sparse
+    lacking : bool array [n], which of them add nothing
+    """
+
+    def __init__(self, view: Worldview, features: Floats) -> None:
+        self.matrix: Floats | sp.csr_array
+        if features.size <= MANY:
+            self.matrix = across(view, features)
+            self.lacking: NDArray[np.bool_] = np.asarray(~self.matrix.any(axis=1))
+            return
+        step = max(MANY // features.shape[1], 1)
+        parts: list[sp.csr_array] = []
+        for first in range(0, len(features), step):
+            parts.append(sp.csr_array(across(view, features[first : first + step])))
+            if sum(part.nnz for part in parts) > SPARSE * (first + step) * features.shape[1]:
+                self.matrix = across(view, features)
+                self.lacking = np.asarray(~self.matrix.any(axis=1))
+                return
+        self.matrix = sp.csr_array(sp.vstack(parts, format="csr"))
+        self.lacking = np.asarray(np.diff(self.matrix.indptr) == 0)
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    @property
+    def dense(self) -> Floats | None:
+        """The matrix, unless it is sparse."""
+        return self.matrix if isinstance(self.matrix, np.ndarray) else None
+
+    def __getitem__(self, candidate: int) -> Floats:
+        """The direction [k] of one."""
+        if isinstance(self.matrix, np.ndarray):
+            return np.asarray(self.matrix[candidate])
+        row = np.zeros(self.matrix.shape[1])
+        mine = slice(*self.matrix.indptr[candidate : candidate + 2])
+        row[self.matrix.indices[mine]] = self.matrix.data[mine]
+        return row
 
 
 def across(view: Worldview, features: Floats) -> Floats:
@@ -52,18 +102,20 @@ class Pool:
 
     Attributes
     ----------
-    directions : array [n, k], u of each candidate
+    directions : Directions, u of each candidate
     count : how many plans there are; where a policy is demonstrated, it is the first
     points : what the mixtures that were kept prove
     """
 
     def __init__(self, case: Case, features: Floats) -> None:
         sight = case.sight
-        self.case, self.directions, self.count = case, across(sight.view, features), 0
+        self.case, self.directions, self.count = case, Directions(sight.view, features), 0
         self._common = np.vstack([sight.basis, case.w])
         # In the features themselves, where there are fewer of them than of directions.
-        self._narrow = len(self._common) + len(features) < case.mdp.n_features
-        every = np.vstack([self._common, self.directions]) if self._narrow else None
+        dense, every = self.directions.dense, None
+        if dense is not None and len(self._common) + len(dense) < case.mdp.n_features:
+            every = np.vstack([self._common, dense])
+        self._narrow = every is not None
         width = case.mdp.n_features if every is None else len(every)
         most = max(NUMBERS // width, 1)
         self.blocks = Blocks(case.mdp, every, min(block_count(case.mdp, len(self._common)), most))
@@ -86,7 +138,7 @@ class Pool:
     def keep(self, master: Master) -> None:
         plans, blocks, shares = master.shares()
         off = shares @ self._rows[plans, blocks] - self._shown
-        across = off[len(self._common) :] if self._narrow else self.directions @ off
+        across = off[len(self._common) :] if self._narrow else self.directions.matrix @ off
         self.points.add(master.cost, np.asarray(across))
 
     def along(self, candidate: int, first: int = 0) -> Floats:

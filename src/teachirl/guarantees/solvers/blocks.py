@@ -71,6 +71,8 @@ class Blocks:
         """⟨d_i, μ_g(π)⟩: array [G, n]; its sum over the blocks is ⟨d_i, μ(π)⟩."""
         if policy.pairs is not None and self.mdp.dynamics.deterministic:
             return self._by_paths(policy.pairs)
+        if self.width > self.count and self.width * self.mdp.n_states > WIDE:
+            return self._by_visits(policy)
         return self._by_values(policy)
 
     def visits(self, policy: Policy, shares: Floats) -> Floats:
@@ -159,6 +161,17 @@ class Blocks:
         self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
         first = mdp.start[self.states, None] * found.x[self.states]
         return np.add.reduceat(first, self.bounds[:-1], axis=0)
+
+    def _by_visits(self, policy: Policy) -> Floats:
+        """Where directions are many and blocks are few: how often each block is where, [S, G]."""
+        mdp = self.mdp
+        starts = np.zeros((mdp.n_states, self.count))
+        blocks = np.repeat(np.arange(self.count), np.diff(self.bounds))
+        starts[self.states, blocks] = mdp.start[self.states]
+        y = chain_of(mdp, policy).visits(starts).x
+        if mdp.features_per_pair:
+            y = y[mdp.dynamics.pair_states] * policy.probabilities[:, None]
+        return self._along(np.ascontiguousarray((mdp.features.T @ y).T))
 
     def _all_rewards(self) -> Floats:
         """⟨d_i, φ⟩ for each row of the features, [S, n] or [P, n]."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binomtest
+import scipy
 
 from ...demonstrations.demonstration import Demonstration, as_demonstration
 from ...figures.records import Claim, Curve, Figure, Findings, Panel, Verdict
@@ -116,7 +116,7 @@ def analyse(settings: Settings, results: Results) -> Findings:
     off, allowed = results.array("off"), results.array("allowed")
     misses = int((off > allowed).sum())
     chance = 1.0 - settings.confidence
-    p = float(binomtest(misses, off.size, chance, alternative="greater").pvalue)
+    p = float(scipy.stats.binomtest(misses, off.size, chance, alternative="greater").pvalue)
     below = int((earned < guaranteed - 1e-9).sum())
     claims = (
         Claim(

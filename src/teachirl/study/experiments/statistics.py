@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from ...arrays import Floats
 from ...figures.records import Verdict
@@ -44,13 +44,13 @@ def paired(larger: Floats, smaller: Floats) -> Evidence:
     text = f"Wilcoxon signed-rank, {len(larger)} pairs"
     if np.allclose(larger, smaller, rtol=0.0, atol=1e-12):
         return Evidence(text, 0.5)
-    p = float(stats.wilcoxon(larger, smaller, alternative="greater").pvalue)
+    p = float(scipy.stats.wilcoxon(larger, smaller, alternative="greater").pvalue)
     return Evidence(text, p)
 
 
 def more_spread(wide: Floats, narrow: Floats) -> Evidence:
     """Whether the first sample has the larger spread: Brown and Forsythe's test, one-sided."""
-    p = float(stats.levene(wide, narrow, center="median").pvalue)
+    p = float(scipy.stats.levene(wide, narrow, center="median").pvalue)
     # The test compares mean distances from the median, so these tell the side.
     far = [float(np.abs(each - np.median(each)).mean()) for each in (wide, narrow)]
     p = p / 2 if far[0] > far[1] else 1 - p / 2
@@ -59,7 +59,7 @@ def more_spread(wide: Floats, narrow: Floats) -> Evidence:
 
 def mostly(successes: int, trials: int) -> Evidence:
     """Whether more than half of all trials would succeed: binomial test."""
-    p = float(stats.binomtest(successes, trials, 0.5, alternative="greater").pvalue)
+    p = float(scipy.stats.binomtest(successes, trials, 0.5, alternative="greater").pvalue)
     return Evidence(f"binomial, more than half of {trials}", p)
 
 

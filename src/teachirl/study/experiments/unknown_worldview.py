@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from itertools import product
 
 import numpy as np
-from scipy.stats import binomtest
+import scipy
 
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
@@ -314,7 +314,7 @@ def _cost_claims(settings: Settings, costs: Results) -> list[Claim]:
 def _null_claim(nulls: dict[str, Floats]) -> Claim:
     worst = max(nulls, key=lambda learner: float((nulls[learner] <= 0.05).mean()))
     hits, draws = int((nulls[worst] <= 0.05).sum()), len(nulls[worst])
-    p = float(binomtest(hits, draws, 0.05, alternative="greater").pvalue)
+    p = float(scipy.stats.binomtest(hits, draws, 0.05, alternative="greater").pvalue)
     return Claim(
         "beyond the paper",
         "who lacks a feature has a p-value of at most .05 in at most 5 % of all draws",
