@@ -47,6 +47,7 @@ bench: $(PEERS)
 	$(BIN)/python benchmarks/worst_case.py
 	$(BIN)/python benchmarks/learners.py
 	$(BIN)/python benchmarks/teachers.py
+	$(BIN)/python benchmarks/commands.py
 
 # Broken links fail; what is built asks for no font and no script from elsewhere.
 docs: $(DOCS)
