@@ -35,9 +35,12 @@ teach = { features = "all" }
 # A speedometer and a lane camera, and twenty sensors that could be added.
 SIGHT_3 = """
 world = { name = "driving", sight = 3 }
-learner = { sees = ["slow", "medium", "fast", "left lane", "middle lane", "right lane", "shoulder"] }
-teach = { features = "all" }
-plan = { guarantee = 0.9 }
+[learner]
+sees = ["slow", "medium", "fast", "left lane", "middle lane", "right lane", "shoulder"]
+[teach]
+features = "all"
+[plan]
+guarantee = 0.9
 """
 # Runs a command, and says on stderr when a text is printed, and when it ends.
 WATCH = """
@@ -71,13 +74,13 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "certify, driving example": Command("certify", "driving.toml", 1.0),
-    "certify, Taxi": Command("certify", "taxi.toml", 0.5),
-    "certify, 128×128, 256 features": Command("certify", "grid.toml", 3.0),
-    "teach, driving example": Command("teach", "driving.toml", 2.0, True),
-    "teach, driving, sight 3, 20 sensors": Command("teach", "sight_3.toml", 60.0, True),
-    "frontier, driving example": Command("frontier", "driving.toml", 3.0, True),
-    "frontier, `init`'s problem": Command("frontier", "init.toml", 60.0, True),
+    "certify: driving example": Command("certify", "driving.toml", 1.0),
+    "certify: Taxi": Command("certify", "taxi.toml", 0.5),
+    "certify: 128×128 with 256 features": Command("certify", "grid.toml", 3.0),
+    "teach: driving example": Command("teach", "driving.toml", 2.0, True),
+    "teach: driving with sight 3 and 20 sensors": Command("teach", "sight_3.toml", 60.0, True),
+    "frontier: driving example": Command("frontier", "driving.toml", 3.0, True),
+    "frontier: `init`'s problem": Command("frontier", "init.toml", 60.0, True),
 }
 # What the section is called that has the guarantee.
 MATTERS = "In short"
