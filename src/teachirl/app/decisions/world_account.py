@@ -92,7 +92,7 @@ def world_account(world: World) -> WorldAccount:
     >>> found.states, found.pairs, found.components, found.ends
     (3, 4, 1, False)
     >>> print(f"{found.features[0].least:.3f} … {found.features[0].most:.3f}")
-    0.333 … 4.912
+    0.333 … 4.754
     """
     mdp = world.mdp
     rows = mdp.dynamics.transitions
