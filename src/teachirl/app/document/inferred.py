@@ -44,7 +44,9 @@ def what_the_expert_is_after(problem: Problem, found: Assessment | None) -> Sect
         said.append(
             "Guarantees below are for the weights in the table. Of "
             f"{doubt.tried} plausible weights that were tried, the guarantee is between {low} and "
-            f"{high}, and the teaching risk between {doubt.risk[0]:.2f} and {doubt.risk[1]:.2f}."
+            f"{high}, and the teaching risk between {doubt.risk[0]:.2f} and {doubt.risk[1]:.2f}. "
+            "That is no bound over all of them; nor are the ends in the table proved: they are "
+            "searched for."
         )
     return Section(title, (Bullets(tuple(map(Sentence, said)), "inferred"), table))
 
