@@ -40,8 +40,8 @@ types: $(READY)
 	$(BIN)/mypy
 
 bench: $(PEERS)
-	$(BIN)/python benchmarks/planning.py
-	$(BIN)/python benchmarks/models.py
+	$(BIN)/python benchmarks/planning.py --seconds-limit 30
+	$(BIN)/python benchmarks/models.py --seconds-limit 30
 	$(BIN)/python benchmarks/worlds.py
 	$(BIN)/python benchmarks/risk.py
 	$(BIN)/python benchmarks/worst_case.py

@@ -139,7 +139,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, help="with *.umb files, beside stormpy's examples")
     options = parsed(parser, groups, [*QUICK, *files], arguments)
     about_machine = machine(PACKAGES)
-    rules = Rules(seconds_limit=options.seconds_limit, rounds=5 if options.quick else 12)
+    rules = Rules(seconds_limit=options.seconds_limit, rounds=5 if options.quick else 8, budget=2.0)
     cases = [
         ModelCase(name, discount, files.get(name))
         for name in groups

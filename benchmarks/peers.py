@@ -42,6 +42,12 @@ def _per_pair(mdp: MDP, rewards: Floats) -> Floats:
     return rewards
 
 
+def _refuse_lists(mdp: MDP) -> None:
+    """Who wants a model as Python lists waits for minutes at a million states."""
+    if mdp.n_states > 300_000:
+        raise MemoryError("lists of its entries would take gigabytes")
+
+
 def plain_numpy(mdp: MDP, rewards: Floats) -> Solve:
     """Value iteration, a sparse product a sweep, with MacQueen's bounds to stop and to correct."""
     dynamics, gamma, n_states = mdp.dynamics, mdp.discount, mdp.n_states
@@ -108,6 +114,7 @@ def mdpsolver(mdp: MDP, rewards: Floats) -> Solve:
     """
     from mdpsolver import model
 
+    _refuse_lists(mdp)
     dynamics = mdp.dynamics
     transitions, offsets = dynamics.transitions, dynamics.offsets.tolist()
     pointers = transitions.indptr.tolist()
@@ -162,8 +169,7 @@ def _storm_until_the_end(method: str, mdp: MDP, rewards: Floats) -> Solve:
     import stormpy
 
     n, n_pairs, gamma = mdp.n_states, mdp.n_pairs, mdp.discount
-    if n > 300_000:
-        raise MemoryError("lists of its entries would take gigabytes")
+    _refuse_lists(mdp)
     r = _per_pair(mdp, rewards)
     least = float(r.min())
     ends = sp.csr_array(np.full((n_pairs, 1), 1.0 - gamma))

@@ -109,7 +109,7 @@ def all_cases() -> list[Case]:
     settings += [
         ("garnet", n, discount, 0.0, 0) for n in (1000, 100_000) for discount in (0.9, 0.99)
     ]
-    settings += [("taxi", 501, 0.99, 0.0, 0)]
+    settings += [("taxi", 501, discount, 0.0, 0) for discount in (0.99, 0.9)]
     settings += [
         ("grid", 20, discount, slip, BATCH) for slip in (0.0, 0.3) for discount in (0.9, 0.99)
     ]

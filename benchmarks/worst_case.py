@@ -2,7 +2,8 @@
 
     python benchmarks/worst_case.py [--quick] [--cases grid20,garnet] [--folder DIR] [--csv FILE]
 
-The cases are grids, garnets, driving, and the models (`*.umb`) of a folder, if one is given.
+The cases are grids, garnets, driving, some of stormpy's models, and those (`*.umb`) of a folder, if
+one is given.
 Every contestant returns certified bounds; the error in the tables is how far apart they are, as a
 fraction of max R − min R, or how far they miss the bounds that we find at 1e-6, if
 that is more. An answer counts at 1e-4.
@@ -51,6 +52,7 @@ ACCURACY = 1e-4
 PACKAGES = ["teachirl", "numpy", "scipy", "numba", "highspy", "clarabel"]
 BLOCKS = {20: 2, 128: 16, 1000: 100}
 MODEL_FEATURES = 20
+MODELS = ("csma2-2", "firewire3-0.5", "coin2")  # that come with stormpy
 
 
 @dataclass(frozen=True)
@@ -93,21 +95,23 @@ class WorldCase:
     group: str
     size: int
     rows: int
-    path: Path | None = None
+    model: Path | str | None = None  # a file, or the name of one of stormpy's
     expected_seconds = 30.0
     reference = 1e-5
 
     @property
     def title(self) -> str:
-        if self.path is not None:
-            return f"{self.path.name.removesuffix('.umb')}, ℓ {self.rows}"
+        if self.model is not None:
+            name = self.model.name if isinstance(self.model, Path) else self.model
+            return f"{name.removesuffix('.umb')}, ℓ {self.rows}"
         what = f"sight {self.size}" if self.group == "driving" else f"{self.size:,}"
         return f"{self.group}, {what}, ℓ {self.rows}"
 
     def problem(self) -> Problem:
         rng = np.random.default_rng([0, self.size, self.rows])
-        if self.path is not None:
-            model = umb.read(self.path)
+        if self.model is not None:
+            by_name = isinstance(self.model, str)
+            model = umb.example(self.model) if by_name else umb.read(self.model)
             n = len(model.offsets) - 1
             states = np.repeat(np.arange(n), np.diff(model.offsets))
             actions = np.arange(len(states)) - model.offsets[states]
@@ -165,7 +169,7 @@ def other_worlds(folder: Path | None) -> list[WorldCase]:
     cases += [WorldCase("garnet", 100_000, 10)]
     cases += [WorldCase("driving", sight, 10) for sight in (1, 3)]
     paths = [] if folder is None else sorted(folder.glob("*.umb"))
-    return cases + [WorldCase("models", 0, 10, path) for path in paths]
+    return cases + [WorldCase("models", 0, 10, model) for model in (*MODELS, *paths)]
 
 
 def by(method: Method, case: AnyCase) -> Solve:
@@ -275,7 +279,7 @@ def csv_rows(scores: Scores, rules: Rules) -> list[list[object]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    groups = [*dict.fromkeys(case.group for case in [*all_cases(), *other_worlds(None)]), "models"]
+    groups = list(dict.fromkeys(case.group for case in [*all_cases(), *other_worlds(None)]))
     parser = standard_parser("The exact worst case against HiGHS.", groups)
     parser.add_argument("--folder", type=Path, help="with models (*.umb)")
     options = parsed(parser, groups, groups[:1], arguments)

@@ -237,3 +237,19 @@ def test_what_breaks_down_is_not_taken_for_a_solution(monkeypatch, name):
         assert np.isfinite(solved.x).all() and (solved.error >= 0.0).all()
         assert solved.method.name.lower() != name
     assert again.values(rewards).x == pytest.approx(right.x, abs=1e-8)
+
+
+@pytest.mark.parametrize("m", [1, 3, 4, 12, 17])
+def test_lanes_are_what_each_is_alone(m):
+    rng = np.random.default_rng(m)
+    rows = sp.csr_array(rows_of("few", 30, rng))
+    operator = evaluation.Flow(rows.indptr, rows.indices, rows.data, 0.9)
+    b, x = rng.standard_normal((2, 30, m))
+    out = np.empty((30, m))
+    evaluation.values_left(operator, b, x, out)
+    assert np.abs(out - (b + 0.9 * (rows @ x) - x)).max() < 1e-14
+    wide = np.empty((30, 16))
+    evaluation.values_left(operator, *(np.repeat(y[:, :1], 16, axis=1) for y in (b, x)), wide)
+    assert (wide == wide[:, :1]).all()  # whatever register it is in
+    if m >= 4:
+        assert (out[:, 0] == wide[:, 0]).all()

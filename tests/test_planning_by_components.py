@@ -259,3 +259,24 @@ def test_a_table_of_small_components_is_planned_for_by_them():
     plan = ti.optimal_policy(mdp, w)
     assert plan.rounds == 1
     assert np.abs(plan.values - slow).max() <= 1e-12 * np.abs(slow).max()
+
+
+@pytest.mark.parametrize("gamma", [0.5, 0.99])
+def test_what_is_certified_on_the_way_is_what_one_pass_certifies(gamma):
+    # States on their own, some of which may stay where they are: each leads to earlier ones.
+    rng = np.random.default_rng(3)
+    n = 60
+    rows = np.zeros((2 * n, n))
+    for pair in range(2, 2 * n):
+        ends = rng.integers(0, pair // 2 + pair % 2, size=3)
+        np.add.at(rows[pair], np.minimum(ends, pair // 2), [0.5, 0.3, 0.2])
+    rows[:2, 0] = 1.0
+    states, actions = np.divmod(np.arange(2 * n), 2)
+    mdp = ti.MDP.from_pairs(states, actions, rows, rng.standard_normal((n, 2)), discount=gamma)
+    assert np.diff(mdp.dynamics.components.bounds).max() == 1
+    w = rng.standard_normal(2)
+    plan = ti.optimal_policy(mdp, w)
+    again = ti.optimal_policy(mdp, w, guess=plan.values, max_rounds=0)
+    assert again.policy.actions.tolist() == plan.policy.actions.tolist()
+    assert np.abs(again.values - plan.values).max() < 1e-9
+    assert abs(again.lower - plan.lower) < 1e-9 and abs(again.upper - plan.upper) < 1e-9

@@ -4,7 +4,8 @@ A policy that is optimal from every start state is optimal from every block of t
 feature expectations M are a sum M_1 + … + M_G, and one plan gives a point of each M_g. Here are
 ⟨d_i, μ_g(π)⟩ for some directions d_i and all blocks g: in deterministic dynamics by one pass over
 the paths out of each block, otherwise by the values of the policy, for each direction a reward,
-which are those of all start states at once.
+which are those of all start states at once; or, where the blocks are far fewer than the directions,
+by the visits from each block.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,10 @@ from ...mdp.policy import Policy
 LARGE = 200_000
 # A table [G, k] of feature expectations is kept up to this size; beyond, one [S, n] of rewards.
 WIDE = 4_000_000
+# Visits are sought instead of values if there are so many directions a block, or more.
+MANY = 4
+# Those of a policy are kept up to this size, for the mixture that is sought.
+KEPT = 1 << 19
 # After so many policies in a row that elimination does not suit, it is not tried any more.
 TRIES = 2
 
@@ -54,6 +60,7 @@ class Blocks:
         self.masses = np.add.reduceat(mdp.start[self.states], self.bounds[:-1])
         self._dense = 0  # policies in a row that elimination did not suit
         self._rewards: Floats | None = None
+        self._visits: WeakKeyDictionary[Policy, Floats] = WeakKeyDictionary()  # [S, G] of each
         self._work: list[Any] = []
         self._table: tuple[Any, int, bool] | None = None
 
@@ -71,13 +78,16 @@ class Blocks:
         """⟨d_i, μ_g(π)⟩: array [G, n]; its sum over the blocks is ⟨d_i, μ(π)⟩."""
         if policy.pairs is not None and self.mdp.dynamics.deterministic:
             return self._by_paths(policy.pairs)
-        if self.width > self.count and self.width * self.mdp.n_states > WIDE:
+        wide = self.width > self.count and self.width * self.mdp.n_states > WIDE
+        if wide or MANY * self.count <= self.width:
             return self._by_visits(policy)
         return self._by_values(policy)
 
     def visits(self, policy: Policy, shares: Floats) -> Floats:
         """The state occupancy [S] of the policy if block g starts with probability ∝ shares[g]."""
         mdp = self.mdp
+        if policy in self._visits:
+            return np.asarray(self._visits[policy] @ shares)
         start = np.zeros(mdp.n_states)
         share_out(mdp.start, self.states, self.bounds, shares, start)
         return state_occupancy(mdp, policy, start)
@@ -164,14 +174,22 @@ class Blocks:
 
     def _by_visits(self, policy: Policy) -> Floats:
         """Where directions are many and blocks are few: how often each block is where, [S, G]."""
-        mdp = self.mdp
-        starts = np.zeros((mdp.n_states, self.count))
+        mdp, sources = self.mdp, np.zeros((self.mdp.n_states, self.count))
         blocks = np.repeat(np.arange(self.count), np.diff(self.bounds))
-        starts[self.states, blocks] = mdp.start[self.states]
-        y = chain_of(mdp, policy).visits(starts).x
-        if mdp.features_per_pair:
-            y = y[mdp.dynamics.pair_states] * policy.probabilities[:, None]
-        return self._along(np.ascontiguousarray((mdp.features.T @ y).T))
+        sources[self.states, blocks] = mdp.start[self.states]
+        found = chain_of(mdp, policy, self._dense < TRIES).visits(sources)
+        self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
+        visits = np.maximum(found.x, 0.0)
+        if visits.size <= KEPT:
+            self._visits[policy] = visits
+        if mdp.features_per_pair and policy.pairs is not None:
+            expectations = mdp.features[policy.pairs].T @ visits
+        elif mdp.features_per_pair:
+            each = visits[mdp.dynamics.pair_states] * policy.probabilities[:, None]
+            expectations = mdp.features.T @ each
+        else:
+            expectations = mdp.features.T @ visits
+        return self._along(np.ascontiguousarray(np.asarray(expectations).T))
 
     def _all_rewards(self) -> Floats:
         """⟨d_i, φ⟩ for each row of the features, [S, n] or [P, n]."""

@@ -8,40 +8,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from .lanes import back_up
 from .layouts import compiled, part
 
 
 @part
-def passed_to(operator, x, s, total):
-    """total [m] ← entry s of Mx, the operator being I − γM."""
-    lanes = np.uint64(x.shape[1])
-    for lane in range(np.uint64(0), lanes):
-        total[lane] = 0.0
-    for j in range(operator.indptr[s], operator.indptr[s + np.uint64(1)]):
-        share, t = operator.data[j], np.uint64(operator.indices[j])
-        for lane in range(np.uint64(0), lanes):
-            total[lane] += share * x[t, lane]
-
-
-@part
-def relax_lanes(operator, b, x, backwards, total):
+def relax_lanes(operator, b, x, backwards):
     """x ← what a Gauss–Seidel sweep makes of operator · x = b, from x = 0."""
-    n, lanes = np.uint64(x.shape[0]), np.uint64(x.shape[1])
     x[:] = 0.0
-    for i in range(np.uint64(0), n):
-        s = n - np.uint64(1) - i if backwards else i
-        passed_to(operator, x, s, total)
-        for lane in range(np.uint64(0), lanes):
-            x[s, lane] = b[s, lane] + operator.discount * total[lane]
+    back_up(operator, operator.discount, b, x, x, backwards)
 
 
 @part
-def apply_lanes(operator, x, out, total):
+def apply_lanes(operator, x, out):
     """out ← operator · x"""
-    for s in range(np.uint64(0), np.uint64(x.shape[0])):
-        passed_to(operator, x, s, total)
-        for lane in range(np.uint64(0), np.uint64(x.shape[1])):
-            out[s, lane] = x[s, lane] - operator.discount * total[lane]
+    back_up(operator, -operator.discount, x, x, out, False)
 
 
 @part
@@ -83,22 +64,22 @@ def solve_lanes(operator, b, x, goals, backwards, steps):
     rest, shadow, direction, image = b.copy(), b.copy(), b.copy(), np.empty((n, m))
     other, eased, eased_rest = np.empty((n, m)), np.empty((n, m)), np.empty((n, m))
     rho, fresh, down, norm, left = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
-    alpha, omega, beta, total = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    alpha, omega, beta = np.empty(m), np.empty(m), np.empty(m)
     x[:] = 0.0
     dots(rest, shadow, rho)
     done = 0
     while done < steps:
         done += 1
-        relax_lanes(operator, direction, eased, backwards, total)
-        apply_lanes(operator, eased, image, total)
+        relax_lanes(operator, direction, eased, backwards)
+        apply_lanes(operator, eased, image)
         dots(shadow, image, down)
         for lane in range(m):
             alpha[lane] = quotient(rho[lane], down[lane])
         for s in range(np.uint64(0), np.uint64(n)):
             for lane in range(np.uint64(0), np.uint64(m)):
                 rest[s, lane] -= alpha[lane] * image[s, lane]
-        relax_lanes(operator, rest, eased_rest, backwards, total)
-        apply_lanes(operator, eased_rest, other, total)
+        relax_lanes(operator, rest, eased_rest, backwards)
+        apply_lanes(operator, eased_rest, other)
         dots(other, other, norm)
         dots(other, rest, omega)
         for lane in range(m):

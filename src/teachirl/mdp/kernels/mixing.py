@@ -4,32 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .lanes import back_up
 from .layouts import compiled, part
 
 LOOK = 5  # steps between two looks at the residual
-
-
-@part
-def step(operator, b, x, out):
-    """out ← b + γMx, the operator being I − γM; all but the operator are [S, m]."""
-    lanes = np.uint64(x.shape[1])
-    if lanes == np.uint64(1):  # a sum in a register is several times faster than one in an array
-        for s in range(np.uint64(0), np.uint64(x.shape[0])):
-            alone = 0.0
-            for j in range(operator.indptr[s], operator.indptr[s + np.uint64(1)]):
-                alone += operator.data[j] * x[operator.indices[j], 0]
-            out[s, 0] = b[s, 0] + operator.discount * alone
-        return
-    inflow = np.empty(lanes)
-    for s in range(np.uint64(0), np.uint64(x.shape[0])):
-        for lane in range(np.uint64(0), lanes):
-            inflow[lane] = 0.0
-        for j in range(operator.indptr[s], operator.indptr[s + np.uint64(1)]):
-            share, t = operator.data[j], np.uint64(operator.indices[j])
-            for lane in range(np.uint64(0), lanes):
-                inflow[lane] += share * x[t, lane]
-        for lane in range(np.uint64(0), lanes):
-            out[s, lane] = b[s, lane] + operator.discount * inflow[lane]
 
 
 @part
@@ -60,7 +38,7 @@ def iterate(operator, b, x, goals, sums, probe, steps):
     for done in range(LOOK, steps + 1, LOOK):
         for each in range(LOOK):
             source, target = (x, other) if each % 2 == 0 else (other, x)
-            step(operator, b, source, target)
+            back_up(operator, operator.discount, b, source, target, False)
         # Of an odd number of steps the last went from x to the other.
         off = change(x, other, sums)
         worst = 0.0
@@ -87,7 +65,7 @@ def values_left(operator, b, x, out):
     """
     lanes = np.uint64(x.shape[1])
     low, high, most = np.full(lanes, np.inf), np.full(lanes, -np.inf), np.zeros(lanes)
-    step(operator, b, x, out)
+    back_up(operator, operator.discount, b, x, out, False)
     for s in range(np.uint64(0), np.uint64(x.shape[0])):
         for lane in range(np.uint64(0), lanes):
             out[s, lane] -= x[s, lane]

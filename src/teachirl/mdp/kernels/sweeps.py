@@ -167,10 +167,11 @@ def evaluate(layout, v, backed_up, choice, discount, target, work):
 def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
     """Sweep v until MacQueen's bounds on the optimal values are at most `target` apart.
 
-    Where sweeping is slow (the discount is close to 1, and values have to settle) each round also
-    evaluates the greedy policy: exactly in deterministic dynamics, by BiCGSTAB otherwise, kept only
-    if it lowers the residual. Rounding can make actions tie that are not, and undo what a sweep
-    has gained: rounds that stop making progress leave out the sweeps in turn, and then end it.
+    In deterministic dynamics each round also evaluates the greedy policy, by a walk, which costs no
+    more than a sweep. In others that is done where sweeping is slow (the discount is close to 1,
+    and values have to settle), by BiCGSTAB, and kept only if it lowers the residual. Rounding can
+    make actions tie that are not, and undo what a sweep has gained: rounds that stop making
+    progress leave out the sweeps in turn, and then end it.
 
     In a world that mixes fast, errors soon differ by little between states, and what they have in
     common does not matter to the bounds: there it is best to follow the greedy policy for a few
@@ -179,8 +180,7 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
     by itself, at the target or at what rounding allows; backed_up is Tv.
     """
     steps = 2 * PAIRS_OF_SWEEPS + 1
-    slow_rate = (0.8 if is_deterministic(layout) else 0.985) ** steps
-    patience = 1 if is_deterministic(layout) else 5
+    slow_rate, patience = 0.985**steps, 5
     mixing = not is_table(layout)
     n = v.size
     slow, stalled, failures = 0, 0, 0
@@ -189,7 +189,8 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
     work = np.empty((0, 0))
     path, state = np.empty(0, np.uint32), np.empty(0, np.uint8)
     older, step, saved = np.empty(0), np.empty(0), np.empty(0)
-    # Every third plain round extrapolates; phase counts up to it, and is −1 once that has failed.
+    # Every third plain round extrapolates; phase counts up to it. What has failed, as it does while
+    # actions still change, is tried again after a while, twice as long as the one before.
     phase = -1 if is_deterministic(layout) else 0
     for done in range(rounds + 1):
         low, high = residual(layout, reward, v, backed_up, choice, discount)
@@ -203,7 +204,7 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
             mixing = False
         elif not mixing and slow < patience:
             slow = slow + 1 if spread > slow_rate * previous else 0
-        stuck = slow >= patience
+        stuck = slow >= patience or is_deterministic(layout)
         if spread < 0.999 * least:
             least = spread
             stalled = 0
@@ -227,9 +228,11 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
             if phase == 3 and spread > 0.9 * before_jump:
                 copy(saved, v)
                 failures += 1
-                phase = 0 if failures < 3 else -1
+                phase = -(3 << min(failures - 1, 20))
             else:
                 copy(backed_up, v)
+            if phase < 0 and failures > 0:
+                phase += 1
             if phase >= 0:
                 if older.size == 0:
                     older, step, saved = np.empty(n), np.empty(n), np.empty(n)
