@@ -295,6 +295,26 @@ def test_block_columns_are_parts_of_the_feature_expectations(count, slip, wide, 
             )
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_visits_of_few_blocks_give_what_values_give(count, monkeypatch):
+    rng = np.random.default_rng(4)
+    start = rng.random(36) * (rng.random(36) < 0.5)
+    mdp = ti.worlds.gridworld(6, 2, slip=0.3, start=start / start.sum())
+    shares = rng.random(count)
+    for world in (mdp, mdp.with_features(rng.standard_normal((mdp.n_pairs, 4)))):
+        directions = rng.standard_normal((9, world.n_features))
+        plan = ti.optimal_policy(world, rng.standard_normal(world.n_features))
+        for policy in (plan.policy, ti.Policy.uniform(world)):
+            found = []
+            for many in (1, 100):  # by visits, then by values
+                monkeypatch.setattr(module, "MANY", many)
+                blocks = Blocks(world, directions, count)
+                columns = blocks.columns(policy)
+                found.append((columns, blocks.blend({0: policy}, {0: shares})))
+            np.testing.assert_allclose(found[0][0], found[1][0], atol=1e-11)
+            np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-12)
+
+
 @pytest.mark.parametrize("limit", [10_000, 64])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_master_problem_satisfies_its_optimality_conditions(seed, limit):
