@@ -1,6 +1,7 @@
 """Planning on models of protocols and puzzles, against the peers and all of Storm's methods.
 
     python benchmarks/models.py [--quick] [--folder DIR] [--cases csma2-2,leader4] [--csv FILE]
+    python benchmarks/models.py --peers Storm         # its methods alone
 
 The models are those that come with stormpy, and the `*.umb` files of a folder. Each state has a
 random reward. Everyone reaches a sup-norm error of 1e-8; `README.md` says how to read the tables.
@@ -93,7 +94,9 @@ FIELD: dict[str, Prepare] = {
 }
 
 
-def report(scores: dict[ModelCase, list[Score]], sizes: dict[str, str], rules: Rules) -> str:
+def report(
+    scores: dict[ModelCase, list[Score]], sizes: dict[str, str], rules: Rules, names: list[str]
+) -> str:
     rows = [
         [case.title, sizes[case.name], *(cell(score, line[0], rules) for score in line)]
         for case, line in scores.items()
@@ -102,17 +105,18 @@ def report(scores: dict[ModelCase, list[Score]], sizes: dict[str, str], rules: R
         [
             "## Models",
             "Time, how many times ours, sup-norm error.",
-            table(["model", "states, choices", *FIELD], rows),
-            "How many times ours, each row's best of Storm's methods, QuantEcon and numpy:",
-            table(["peer", "least", "median", "most", "behind us"], summary(scores, rules)),
+            table(["model", "states, choices", *names], rows),
+            "How many times ours, each row's best of Storm's methods, and each peer:",
+            table(["peer", "least", "median", "most", "behind us"], summary(scores, rules, names)),
         ]
     )
 
 
-def summary(scores: dict[ModelCase, list[Score]], rules: Rules) -> list[list[str]]:
-    names = list(FIELD)
+def summary(
+    scores: dict[ModelCase, list[Score]], rules: Rules, names: list[str]
+) -> list[list[str]]:
     kinds = {
-        "Storm, its best method": [names.index(name) for name in STORM],
+        "Storm, its best method": [names.index(name) for name in STORM if name in names],
         **{name: [names.index(name)] for name in names[1:]},
     }
     rows = []
@@ -137,7 +141,9 @@ def main(arguments: list[str] | None = None) -> int:
     groups = [*umb.EXAMPLES, *files]
     parser = standard_parser("Planning on models, against all of Storm's methods.", groups)
     parser.add_argument("--folder", type=Path, help="with *.umb files, beside stormpy's examples")
+    parser.add_argument("--peers", default="", help="only those whose names begin so")
     options = parsed(parser, groups, [*QUICK, *files], arguments)
+    names = [name for name in FIELD if name == OURS or name.startswith(options.peers)]
     about_machine = machine(PACKAGES)
     rules = Rules(seconds_limit=options.seconds_limit, rounds=5 if options.quick else 8, budget=2.0)
     cases = [
@@ -149,7 +155,7 @@ def main(arguments: list[str] | None = None) -> int:
     scores: dict[ModelCase, list[Score]] = {}
     with Run([6.0] * len(cases)) as run:
         try:
-            field = run.field(Contestant(*entry) for entry in FIELD.items())
+            field = run.field(Contestant(name, FIELD[name]) for name in names)
             run_cases(cases, field, rules, run.progress, scores)  # type: ignore[arg-type]
             run.stop()
         except UnprovedError as error:
@@ -166,7 +172,7 @@ def main(arguments: list[str] | None = None) -> int:
             for score in line
         ]
         write_csv(options.csv, ["case", *SCORE_HEADER], rows)
-    print("\n\n".join([*([report(scores, sizes, rules)] if scores else []), about_machine]))
+    print("\n\n".join([*([report(scores, sizes, rules, names)] if scores else []), about_machine]))
     return run.status
 
 
