@@ -181,17 +181,16 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
     """
     steps = 2 * PAIRS_OF_SWEEPS + 1
     slow_rate, patience = 0.985**steps, 5
-    mixing = not is_table(layout)
-    n = v.size
+    n, mixing, ended = v.size, not is_table(layout), True
     slow, stalled, failures = 0, 0, 0
     previous, least, before_jump = np.inf, np.inf, np.inf
-    ended = True
     work = np.empty((0, 0))
-    path, state = np.empty(0, np.uint32), np.empty(0, np.uint8)
+    walked = n if is_deterministic(layout) else 0
+    path, state = np.empty(walked, np.uint32), np.empty(walked, np.uint8)
     older, step, saved = np.empty(0), np.empty(0), np.empty(0)
     # Every third plain round extrapolates; phase counts up to it. What has failed, as it does while
     # actions still change, is tried again after a while, twice as long as the one before.
-    phase = -1 if is_deterministic(layout) else 0
+    phase = 0
     for done in range(rounds + 1):
         low, high = residual(layout, reward, v, backed_up, choice, discount)
         spread = high - low
@@ -216,9 +215,7 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
         if mixing:
             follow(layout, reward, v, backed_up, choice, discount, min(done, 1))
             continue
-        if stuck and is_deterministic(layout):
-            if path.size == 0:
-                path, state = np.empty(n, np.uint32), np.empty(n, np.uint8)
+        if is_deterministic(layout):
             walk_if_table(layout, reward, v, choice, discount, path, state)
         elif stuck:
             if work.size == 0:
@@ -231,7 +228,7 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
                 phase = -(3 << min(failures - 1, 20))
             else:
                 copy(backed_up, v)
-            if phase < 0 and failures > 0:
+            if phase < 0:
                 phase += 1
             if phase >= 0:
                 if older.size == 0:
