@@ -27,8 +27,7 @@ def objectworld(
     slip: float = 0.3,
     discount: float = 0.9,
 ) -> World:
-    """A grid with coloured objects, whose reward depends on how near which of them are (Levine et
-    al. 2011).
+    """A grid with coloured objects: how near which of them are is the reward (Levine et al. 2011).
 
     Each object has an outer and an inner colour. The expert likes cells within 3 of the outer
     colour red and within 2 of the outer colour blue (1), and dislikes those within 3 of red alone
