@@ -19,10 +19,12 @@ from pathlib import Path
 
 import httpx
 import numpy as np
+import psutil
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ("driving", "taxi", "frozen_lake", "classroom", "warehouse")
 CLICKS, PEOPLE, EPISODES, STEPS = 40, 50, 20, 10
+PAUSE = 0.25  # seconds between two steps of a participant, on average: faster than people are
 
 
 def begun(*arguments, cwd):
@@ -40,6 +42,11 @@ def begun(*arguments, cwd):
 def told(name, values, unit="ms"):
     p50, p95 = np.percentile(1000 * np.array(values), [50, 95])
     print(f"{name:14}{len(values):8}{p50:10.0f}{p95:10.0f}  {unit}", flush=True)
+
+
+def print_load():
+    average, count = os.getloadavg()[0], os.cpu_count()
+    print(f"load average of the machine: {average:.1f} on {count} processors")
 
 
 async def first_and_exact(client, name, choice):
@@ -73,28 +80,51 @@ async def clicks(link):
                     exacts.append(times[1])
             told(name, firsts)
             told("  until exact", exacts)
+        print(
+            f"load average of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"
+        )
+
+
+class Line:
+    """A connection that stays open: what httpx would take itself is no part of a step."""
+
+    def __init__(self, link):
+        self.host, self.path = re.fullmatch(r"http://([^/]+)(/.*)", link).groups()
+
+    async def ask(self, method, name, body=b""):
+        if not hasattr(self, "reader"):
+            host, port = self.host.split(":")
+            self.reader, self.writer = await asyncio.open_connection(host, int(port))
+        head = (
+            f"{method} {self.path}{name} HTTP/1.1\r\nHost: {self.host}\r\nX-Token: participant\r\n"
+        )
+        self.writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        answer = (await self.reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = int(re.search(r"content-length: (\d+)", answer)[1])
+        text = await self.reader.readexactly(length)
+        if " 200 " not in answer.splitlines()[0]:
+            raise SystemExit(f"{name}: {text.decode()}")
+        return json.loads(text)
 
 
 async def participant(link, steps):
     """One participant, from the first page to the last; how many episodes were acted."""
-    async with httpx.AsyncClient(timeout=60, headers={"X-Token": "participant"}) as client:
-        now = (await client.get(f"{link}now")).json()
-        rng, done = np.random.default_rng(), 0
-        while now["stage"] != "end":
-            body, kind = {"at": now["at"]}, "next"
-            if now["stage"] == "act":
-                kind = "act"
-                body |= {"action": int(rng.choice(now["actions"])), "took": 1}
-                # People take their time; these take a fifth of a second.
-                await asyncio.sleep(0.2 * rng.random() * 2)
-            began = time.perf_counter()
-            response = await client.post(f"{link}{kind}", json=body)
-            response.raise_for_status()
-            before, now = now, response.json()
-            if kind == "act":
-                steps.append(time.perf_counter() - began)
-                done += now["at"][1:3] != before["at"][1:3] or now["stage"] == "end"
-        return done
+    line, rng, done = Line(link), np.random.default_rng(), 0
+    now = await line.ask("GET", "now")
+    while now["stage"] != "end":
+        body, kind = {"at": now["at"]}, "next"
+        if now["stage"] == "act":
+            kind, action = "act", now["actions"][int(rng.integers(len(now["actions"])))]
+            body |= {"action": action, "took": 1}
+            await asyncio.sleep(2 * PAUSE * rng.random())
+        text = json.dumps(body).encode()
+        began = time.perf_counter()
+        before, now = now, await line.ask("POST", kind, text)
+        if kind == "act":
+            steps.append(time.perf_counter() - began)
+            done += now["at"][1:3] != before["at"][1:3] or now["stage"] == "end"
+    line.writer.close()
+    return done
 
 
 async def load(links):
@@ -123,7 +153,9 @@ def main():
         try:
             text = Path(folder, "lesson", "links.csv").read_text(encoding="utf-8")
             links = [row["link"] for row in csv.DictReader(text.splitlines())]
+            before = sum(psutil.Process(process.pid).cpu_times()[:2])
             done, steps = asyncio.run(load(links))
+            spent = sum(psutil.Process(process.pid).cpu_times()[:2]) - before
         finally:
             process.kill()  # as hard as it gets: nothing that was acknowledged may be lost
             process.wait()
@@ -134,6 +166,10 @@ def main():
         print(f"{PEOPLE} people, {sum(done)} episodes acted, {len(trials)} in the file")
         print(f"{'':14}{'steps':>8}{'p50':>10}{'p95':>10}")
         told("a step", steps)
+        print(f"the server's processor time a step: {1000 * spent / len(steps):.2f} ms")
+        print(
+            f"load average of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"
+        )
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ name = "on your own"
 teacher = "none"
 """
 PATIENCE = 60_000
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,15 @@ import psutil
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+import teachirl as ti
 from browsing import launched, nothing_is_wrong
-from studio_server import DESK, begun, ended
+from studio_server import DESK, begun, ended, serving
+from teachirl.app.problem import read_problem
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("studio")]
 SETTLED = "body[data-settled]"
 PATIENCE = 60_000  # other tests may have the processors; nothing here is about speed
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -213,3 +216,35 @@ def test_axe_finds_nothing(page):
     page.wait_for_selector(SETTLED)
     nothing_is_wrong(page)
     assert page.complaints == []
+
+
+UNKNOWN = DESK.replace('sees = ["cell 3"]', "unknown = true")
+
+
+def test_the_desk_walks_through_probes(browser, tmp_path):
+    (tmp_path / "problem.toml").write_text(UNKNOWN, encoding="utf-8")
+    problem = read_problem(tmp_path / "problem.toml")
+    mdp, view = problem.mdp, ti.Worldview.select(problem.mdp, ["cell 3"])
+    with serving("studio", "problem.toml", cwd=tmp_path) as (_, link):
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.goto(link)
+        expect(page.locator("#known")).to_contain_text("Open: cell 1, cell 2, cell 3")
+        page.click("#draw")
+        with page.expect_download() as download:
+            page.click("#drawn a")
+        shown = ti.Demonstration.of_policy(mdp, ti.Policy.load(download.value.path(), mdp))
+        # A learner who sees one cell makes this of it.
+        target = view.matrix @ shown.expectations
+        learned = ti.learners.MinNormPoint().learn(view.observe(mdp), target).policy
+        learned.save(tmp_path / "its.csv")
+        page.fill("#answer-text", "state,action\nnowhere,left\n")
+        page.click("#send-answer")
+        expect(page.locator("#trouble")).to_contain_text("nowhere")
+        page.fill("#answer-text", (tmp_path / "its.csv").read_text(encoding="utf-8"))
+        page.click("#send-answer")
+        expect(page.locator("#known")).to_contain_text("Does not see: cell 1")
+        page.reload()  # what was answered is beside the problem file
+        expect(page.locator("#known")).to_contain_text("Does not see: cell 1")
+        page.close()
+    assert (tmp_path / "problem.toml").read_text(encoding="utf-8") == UNKNOWN

@@ -104,22 +104,22 @@ def lesson_app(room: Classroom, guard: Guard) -> Guarded:
         return page("lesson.html", "participant")
 
     @app.get("/p/{secret}/now")
-    async def now(secret: str) -> dict[str, Any]:
-        return {"around": room.around, **_person(room, secret).now()}
+    async def now(secret: str) -> Response:
+        return JSONResponse({"around": room.around, **_person(room, secret).now()})
 
     @app.post("/p/{secret}/next")
-    async def go_on(secret: str, request: Request) -> dict[str, Any]:
+    async def go_on(secret: str, request: Request) -> Response:
         said = _said(await request.body())
-        return _person(room, secret).next(_at(said))
+        return JSONResponse(_person(room, secret).next(_at(said)))
 
     @app.post("/p/{secret}/act")
-    async def act(secret: str, request: Request) -> dict[str, Any]:
+    async def act(secret: str, request: Request) -> Response:
         said = _said(await request.body())
         action, took = said.get("action"), said.get("took", 0)
         require(type(action) is int, "an action is a number")
         assert isinstance(action, int)
         require(type(took) in (int, float), "a time is a number")
-        return _person(room, secret).act(_at(said), action, took)
+        return JSONResponse(_person(room, secret).act(_at(said), action, took))
 
     return Guarded(app, guard)
 
