@@ -48,6 +48,8 @@ bench: $(PEERS)
 	$(BIN)/python benchmarks/learners.py
 	$(BIN)/python benchmarks/teachers.py
 	$(BIN)/python benchmarks/commands.py
+	$(BIN)/python benchmarks/studio.py
+	$(BIN)/python benchmarks/studio.py --load
 
 # Broken links fail; what is built asks for no font and no script from elsewhere.
 docs: $(DOCS)

@@ -67,7 +67,7 @@ class Person:
     """Somebody at a page, who uses the keyboard alone if `keys`."""
 
     def __init__(self, browser, link, *, keys, width):
-        self.keys = keys
+        self.keys, self.width = keys, width
         self.context = browser.new_context(
             viewport={"width": width, "height": 800}, has_touch=not keys
         )
@@ -153,13 +153,12 @@ def test_a_lesson_of_two_people_and_a_killed_server(browser, lesson):
     ways = {one: expert, other: wanderer}
     for person in people:
         expect(person.page.locator("strong")).to_have_text("agree")
-        nothing_is_wrong(person.page, [390])
+        nothing_is_wrong(person.page, [person.width])
         person.go_on()
         person.go_on()
-        nothing_is_wrong(person.page, [1200, 320])
+        nothing_is_wrong(person.page, [person.width])
         person.watch()
-        nothing_is_wrong(person.page, [1200, 390])
-        person.page.set_viewport_size({"width": 1000, "height": 800})
+        nothing_is_wrong(person.page, [person.width])
         person.act(ways[person](person))
         person.act(ways[person](person))
     # kill -9 in the middle of an episode: what was acknowledged is there, and everybody goes on.
@@ -180,7 +179,7 @@ def test_a_lesson_of_two_people_and_a_killed_server(browser, lesson):
         episode(person, ways[person])
         if person.at[0] == "new":
             expect(person.page.locator("main")).to_contain_text("From now on you can see")
-            nothing_is_wrong(person.page, [390])
+            nothing_is_wrong(person.page, [320])
             person.page.go_back()
             person.page.go_forward()
             person.go_on()
@@ -188,7 +187,7 @@ def test_a_lesson_of_two_people_and_a_killed_server(browser, lesson):
         episode(person, ways[person])
         episode(person, ways[person])
         assert person.at[0] == "end"
-        nothing_is_wrong(person.page)
+        nothing_is_wrong(person.page, [320])
         person.page.reload()
         expect(person.page.locator("#performance")).to_contain_text("%")
     _no_secrets(problem, people)
