@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
     "page",
     [
         "README.md",
+        "docs/demonstrations.md",
         "docs/learners.md",
         "docs/teaching.md",
         "docs/planning.md",

@@ -4,6 +4,8 @@ import asyncio
 import csv
 import json
 import sqlite3
+import tomllib
+from pathlib import Path
 
 import httpx
 import numpy as np
@@ -68,6 +70,16 @@ def room(problem, tmp_path_factory):
         person.heard = played(person, expert if number % 2 else wander)
     yield made
     made.ledger.close()
+
+
+def test_the_study_of_the_documentation_is_one():
+    page = Path(__file__).parents[1] / "docs" / "studio.md"
+    text = page.read_text(encoding="utf-8").split("```toml")[1].split("```")[0]
+    study = Study.model_validate(tomllib.loads(text))
+    assert study.participants == 40 and [each.teacher for each in study.condition] == [
+        "TRGreedy",
+        "none",
+    ]
 
 
 def test_groups_are_as_large_as_each_other():
@@ -272,3 +284,17 @@ def test_who_has_no_link_is_refused(problem, tmp_path):
     found, wanted = asyncio.run(statuses())
     assert found == wanted
     made.ledger.close()
+
+
+def test_the_interval_at_the_end_holds_what_was_done(room):
+    for person in room.people.values():
+        end = person.heard[-1]
+        earned = [
+            person.course.collected(pairs) @ person.course.problem.weights
+            for pairs, _ in person.done[-1]
+        ]
+        assert all(
+            person.course.earnable[0] <= each <= person.course.earnable[1] for each in earned
+        )
+        done = min(max(person.course.performance(float(np.mean(earned))), 0.0), 1.0)
+        assert 0.0 <= end["low"] <= done <= end["high"] <= 1.0

@@ -77,6 +77,10 @@ class Course:
             for each in (task.best.policy, task.worst.policy)
         )
         self.best, self.worst = (float(task.weights @ each) for each in ends)
+        rewards = np.asarray(self.mdp.features @ task.weights)
+        # An episode may end early, and nothing comes after.
+        terms = float((self.mdp.discount ** np.arange(steps)).sum())
+        self.earnable = terms * min(rewards.min(), 0.0), terms * max(rewards.max(), 0.0)
 
     def order(self, condition: Condition, number: int) -> tuple[int, ...]:
         """The features that a participant is taught, in this order."""

@@ -73,6 +73,9 @@ class Ledger:
             if write:
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = NORMAL")
+                # To move the log into the database waits for the disk, and all participants with
+                # it: seldom, and else when the file is closed or opened.
+                self._connection.execute("PRAGMA wal_autocheckpoint = 20000")
                 self._connection.executescript(TABLES)
 
     def close(self) -> None:

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ...demonstrations.demonstration import Demonstration
-from ...demonstrations.trajectories import Trajectories
+from ...demonstrations.row_errors import mean_at_least
 from ...errors import InvalidInputError, require
 from .course import Block, Course
 from .ledger import Ledger, Participant
 from .study import Condition, markup
 
+CONFIDENCE = 0.95  # of the interval at the end, episodes being taken as independent
 LONGEST = 3_600_000  # milliseconds that a step may say it took
 
 
@@ -196,21 +196,17 @@ class Person:
     def _account(self) -> dict[str, Any]:
         """How it went in the last block, in shares of what can be done."""
         course, block = self.course, self.blocks[-1]
-        mdp, problem = course.mdp, course.problem
-        states = [mdp.dynamics.pair_states[pairs] for pairs, _ in self.done[-1]]
-        actions = [mdp.dynamics.actions[pairs] for pairs, _ in self.done[-1]]
-        ended = np.array([over for _, over in self.done[-1]])
-        episodes = Trajectories.from_arrays(mdp, states, actions, ended)
-        seen = Demonstration.from_trajectories(mdp, episodes, rows=problem.weights[None])
-        assert seen.along is not None
-        earned = float(problem.weights @ seen.expectations)
-        room = float((seen.along.cut + seen.along.chance)[0])
-        mean = np.mean([course.collected(pairs) for pairs, _ in self.done[-1]], axis=0)
+        each = np.array([course.collected(pairs) for pairs, _ in self.done[-1]])
+        earned = each @ course.problem.weights
+        least, most = course.earnable
+        side = 0.5 * (1.0 - CONFIDENCE)
+        low = mean_at_least(earned, least, most, side)
+        high = -mean_at_least(-earned, -most, -least, side)
         return {
-            "low": problem.task.relative(earned - room),
-            "high": problem.task.relative(earned + room),
-            "confidence": seen.confidence,
-            "mismatch": float(np.linalg.norm(block.view.matrix @ mean - block.target)),
+            "low": min(max(course.performance(low), 0.0), 1.0),
+            "high": min(max(course.performance(high), 0.0), 1.0),
+            "confidence": CONFIDENCE,
+            "mismatch": float(np.linalg.norm(block.view.matrix @ each.mean(axis=0) - block.target)),
             "guaranteed": block.guaranteed,
             "simulated": block.simulated,
         }
