@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import secrets
 import socket
 import sys
@@ -61,7 +62,8 @@ def serve(
     own : as in `Guard`
     """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends what is small at once only on sockets that say that they are TCP's.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((address.host, address.port))
@@ -83,6 +85,9 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=2,
     )
+    # What is there by now stays: to look through it for garbage would stop all answers for a while.
+    gc.collect()
+    gc.freeze()
     announce(link)
     sys.stdout.flush()
     if browse:
