@@ -249,7 +249,7 @@ def test_contenders_share_the_pool_and_a_small_one_will_do(limit):
     master.limit = max(limit, master.count)
     exact = one_by_one(mdp, view, w, policy, features, method="bundle") - float(w @ mu)
     doubt = 2e-6 * span_of(mdp, w)
-    useful = np.flatnonzero(present.pool.directions.any(axis=1))
+    useful = np.flatnonzero(~present.pool.directions.lacking)
     for candidate in useful:
         weighed = present.contender(int(candidate))
         weigh(weighed)
