@@ -1,9 +1,12 @@
 """Ctrl-C in Python code: it is raised at once, and as what it is; nothing weakened is returned."""
 
+import ast
+import re
 import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -48,6 +51,27 @@ def test_a_real_one_is_raised_as_what_it_is(work):
     script = textwrap.dedent(CHILD.format(work=work))
     child = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (child.returncode, child.stdout, child.stderr) == (0, "interrupted\n", "")
+
+
+def test_no_kernel_gives_back_a_named_tuple():
+    """Numba makes it by a call of its class; of a signal at that moment the process would die."""
+    files = [ast.parse(path.read_text()) for path in Path(kernels.__file__).parent.glob("*.py")]
+    bodies = [each for file in files for each in file.body]
+    named = {
+        each.name
+        for each in bodies
+        if isinstance(each, ast.ClassDef) and "NamedTuple" in map(ast.unparse, each.bases)
+    }
+    entries = [
+        each
+        for each in bodies
+        if isinstance(each, ast.FunctionDef)
+        and {"compiled", "shared"} & set(map(ast.unparse, each.decorator_list))
+    ]
+    assert len(named) > 5 and len(entries) > 20
+    for entry in entries:
+        calls = [ast.unparse(each) for each in ast.walk(entry) if isinstance(each, ast.Return)]
+        assert not [text for text in calls if re.search(rf"\b({'|'.join(named)})\(", text)]
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])

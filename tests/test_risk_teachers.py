@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from teachirl import MDP, InvalidInputError, Policy, Task, Worldview, worlds
 from teachirl.demonstrations.demonstration import Demonstration
 from teachirl.learners import MinNormPoint
+from teachirl.selection import distance_from_optimal
 from teachirl.selection.best_subset import SubsetStatus, _Search, best_subset
 from teachirl.selection.distance_from_optimal import greedy_gap
 from teachirl.selection.greedy import greedy_plan
@@ -637,3 +638,24 @@ def test_the_same_situation_has_the_same_answer_whatever_is_demonstrated(teacher
         assert taught == taught_by(teacher, task, 4)
     one = Task(mdp, w, view, np.eye(16)[:1])
     assert taught_by(teacher, one, 3) == [0]
+
+
+@pytest.mark.parametrize("most", [2, 4, 9])
+def test_gershgorin_s_bound_in_parts_is_that_of_all_cosines(monkeypatch, most):
+    rows = np.random.default_rng(0).standard_normal((9, 12))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    cosines = np.sort(np.abs(rows @ rows.T - np.eye(9)), axis=1)
+    expected = 1.0 - cosines[:, 9 - most + 1 :].sum(axis=1).max()
+    for part in (1 << 21, 20, 1):
+        monkeypatch.setattr(distance_from_optimal, "PART", part)
+        assert distance_from_optimal._by_rows(rows, most - 1) == pytest.approx(expected, abs=1e-12)
+
+
+def test_without_eigenvalues_the_gap_is_no_smaller(monkeypatch):
+    rng = np.random.default_rng(1)
+    view, weights, rows = Worldview(np.eye(8)[:1]), rng.standard_normal(8), np.eye(8)[1:]
+    rows = rows + 0.05 * rng.standard_normal(rows.shape)
+    whole = greedy_gap(view, weights, rows, [0, 1])
+    monkeypatch.setattr(distance_from_optimal, "MOST_EIGENVALUES", 0)
+    looser = greedy_gap(view, weights, rows, [0, 1])
+    assert 0.0 < looser.ratio <= whole.ratio

@@ -144,7 +144,8 @@ class Pursuit:
                 new[0] = kernels.length(self.aim.units * (self.aim.target - self.mixture.mu))
             else:
                 state = (self.mixture, self.standing)
-                taken, self.standing = walk(self.compiled, self.aim, *state, new)
+                taken, *led = walk(self.compiled, self.aim, *state, new)
+                self.standing = Standing(*led)
                 new = new[:taken]
             history += new.tolist()
         return history
@@ -161,7 +162,7 @@ class Pursuit:
         x = occupancy(seen, plan.policy)
         near = float(weights @ aim.target) - plan.upper
         mu = expectations_of(seen, x)
-        self.standing = advance(aim, mixture, self.standing, mu, x, near)
+        self.standing = Standing(*advance(aim, mixture, self.standing, mu, x, near))
 
 
 def _world_of(seen: MDP) -> World | None:

@@ -36,6 +36,9 @@ from .best_subset import best_subset, check_nodes, risk_at_least
 from .greedy import checked_budgets
 from .relaxation import at_most, unlike
 
+# Beyond so many candidates no eigenvalues are computed, and only so many cosines are at a time.
+MOST_EIGENVALUES, PART = 2000, 1 << 21
+
 
 @dataclass(frozen=True, eq=False)
 class GreedyGap:
@@ -169,14 +172,27 @@ def _ratio(view: Worldview, rows: Floats, most: int) -> float:
         return 1.0
     left = unit_rows(without_span(view.basis, unit_rows(left[useful])))
     left = left[unlike(left, np.zeros(len(left)))]
-    N = left @ left.T
-    m = len(N)
+    m = len(left)
     # To make short vectors unit vectors magnifies their rounding.
     rounding = RESIDUAL * m / float(lengths[useful].min())
-    cosines = np.sort(np.abs(N - np.diag(np.diagonal(N))), axis=1)
-    by_rows = 1.0 - float(cosines[:, m - min(most, m) + 1 :].sum(axis=1).max())
-    least = max(float(np.linalg.eigvalsh(N)[0]), by_rows) - rounding
-    return min(max(least, 0.0), 1.0)
+    least = _by_rows(left, min(most, m) - 1)
+    if m <= MOST_EIGENVALUES:
+        least = max(least, float(np.linalg.eigvalsh(left @ left.T)[0]))
+    return min(max(least - rounding, 0.0), 1.0)
+
+
+def _by_rows(left: Floats, others: int) -> float:
+    """Gershgorin's bound on the least eigenvalue of any row and so many others of `left` [m, k],
+    of length 1 each; without all their cosines at once."""
+    m, most = len(left), 0.0
+    step = max(PART // m, 1)
+    for first in range(0, m, step):
+        cosines = np.abs(left[first : first + step] @ left.T)
+        here = np.arange(len(cosines))
+        cosines[here, first + here] = 0.0
+        cosines.sort(axis=1)
+        most = max(most, float(cosines[:, m - others :].sum(axis=1).max()))
+    return 1.0 - most
 
 
 def _most_within(gains: Floats, prices: Floats, budgets: Floats) -> float:

@@ -59,7 +59,8 @@ class Kernel:
 
     Of an interrupt that arrives while it runs, Numba tells by a SystemError whose cause it is: here
     it is raised as what it is. While it is compiled or loaded, LLVM calls back and forgets what is
-    raised there: an interrupt then waits until that is done.
+    raised there: an interrupt then waits until that is done. What it gives back must not be a
+    NamedTuple, nor hold one: Numba calls its class, and a signal at that moment ends the process.
     """
 
     def __init__(self, dispatcher: Any) -> None:

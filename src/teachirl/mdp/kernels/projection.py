@@ -92,7 +92,7 @@ def best_share(ahead, missing):
 def advance(aim, mixture, standing, mu, x, near):
     """Mix in the policy with mu [ℓ] and x [P] that is best for `mixture.weights`.
 
-    They prove that no policy's mismatch is below `near`.
+    They prove that no policy's mismatch is below `near`. Gives back what makes the next `Standing`.
     """
     target, weights = aim.target, mixture.weights
     ahead = mu - mixture.mu
@@ -108,12 +108,13 @@ def advance(aim, mixture, standing, mu, x, near):
     gap = miss - near
     idle = standing.idle + 1 if brings_nothing(standing.gap, gap, aim.scale) else 0
     ended = miss <= aim.goal or gap <= 0.9 * aim.enough or idle == aim.patience
-    return Standing(miss, near, gap, idle, ended)
+    return miss, near, gap, idle, ended
 
 
 @compiled
 def walk(world, aim, mixture, standing, history):
-    """At most as many steps as the history has room for; how many, and where they led.
+    """At most as many steps as the history has room for; how many, and what makes the `Standing`
+    that they led to.
 
     Each writes its mismatch, in the features as given, into the history.
     """
@@ -153,7 +154,8 @@ def walk(world, aim, mixture, standing, history):
             for i in range(width):
                 mu[i] += visits[s] * features[s, i]
         near = dot(q, aim.target) - hoped - discount / (1.0 - discount) * high
-        standing = advance(aim, mixture, standing, mu, x, near)
+        miss, near, gap, idle, ended = advance(aim, mixture, standing, mu, x, near)
+        standing = Standing(miss, near, gap, idle, ended)
         history[taken] = length(aim.units * (aim.target - mixture.mu))
         taken += 1
-    return taken, standing
+    return taken, standing.miss, standing.near, standing.gap, standing.idle, standing.ended
