@@ -53,7 +53,7 @@ def begun(*arguments, cwd):
 
 def ended(process, how=signal.SIGINT):
     process.send_signal(how)
-    process.wait(timeout=60)
+    process.wait(timeout=300)
     process.stdout.close()
     return process.returncode
 
