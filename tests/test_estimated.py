@@ -351,6 +351,22 @@ def test_a_log_of_trajectories_says_what_followed():
     assert log.unfinished == 2 and log.state_names == mdp.dynamics.state_names
 
 
+def test_steps_that_end_an_episode_count_or_are_refused():
+    """Were they left out, falling into either of two holes would never be seen."""
+    rows = np.zeros((4, 2, 4))
+    rows[0, 0, [0, 1]] = rows[0, 1, [1, 2]] = 0.5
+    rows[1, :, 3] = rows[2, :, 2] = rows[3, :, 3] = 1.0
+    features = np.array([[1.0], [1.0], [0.0], [0.0]])
+    mdp = ti.MDP.from_arrays(rows, features, discount=0.9, start=[1.0, 0.0, 0.0, 0.0])
+    seen = ti.Trajectories.from_arrays(mdp, [[0, 1], [0]], [[0, 0], [1]], [True] * 2)
+    log = ti.TransitionLog.from_trajectories(mdp, seen)
+    assert log.steps.tolist() == [[0, 0, 1], [0, 1, 2], [1, 0, 3]] and log.unfinished == 0
+    rows[0, 1, [1, 3]] = 0.0, 0.5
+    mdp = ti.MDP.from_arrays(rows, features, discount=0.9, start=[1.0, 0.0, 0.0, 0.0])
+    with pytest.raises(ti.InvalidInputError, match="action 1, which may lead to 2 terminal states"):
+        ti.TransitionLog.from_trajectories(mdp, seen)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -214,6 +214,19 @@ def test_ellipsoids(rank):
     assert lowest.lower <= min(each) + 1e-6
 
 
+@pytest.mark.parametrize("rank", [2, 3, 4])
+def test_ellipsoids_where_the_largest_gap_is_known(rank):
+    """One choice of many, none of it seen: max over i of ⟨w₀, d_i⟩ + ‖d_i‖, d_i what is lost."""
+    rng = np.random.default_rng(rank)
+    phi, w = rng.normal(size=(12, rank)), 0.3 * rng.normal(size=rank)
+    mdp, lost = bandit(phi), phi[0] - phi
+    shown = ti.Policy.deterministic(mdp, [0, 0])
+    rewards, view = ti.Rewards.ellipsoid(w, np.eye(rank)), ti.Worldview(np.empty((0, rank)))
+    found = ti.certify(mdp, view, rewards, shown, judgement=GAP)
+    largest = max(lost @ w + np.linalg.norm(lost, axis=1))
+    assert found.lower - 1e-9 <= largest <= found.upper <= 1.011 * largest
+
+
 def test_what_cannot_be_is_refused_or_said():
     _, mdp, view, w, shown = case(0)
     one = ti.Rewards.listed([w, -w])
@@ -239,6 +252,10 @@ def test_what_cannot_be_is_refused_or_said():
     for rewards in (one, ti.Rewards.within(w, 0.1)):
         found = ti.certify(mdp, view, rewards, nowhere)
         assert found.status is ti.RewardsStatus.INFEASIBLE and found.guaranteed == 0.0
+        assert ti.certify(mdp, view, rewards, nowhere, judgement=GAP).guaranteed == np.inf
+        assert ti.worst_case(mdp, view, rewards, nowhere).guaranteed == np.inf
+    with pytest.raises(ti.InvalidInputError, match="the middle of the rewards must not be zero"):
+        ti.certify(mdp, view, ti.Rewards.box(-np.ones(5), np.ones(5)), shown)
     early = ti.certify(mdp, view, one, shown, max_seconds=1e-9)
     assert 0.0 <= early.lower <= early.upper <= 1.0
 

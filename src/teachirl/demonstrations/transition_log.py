@@ -111,7 +111,7 @@ class TransitionLog:
 
         Parameters
         ----------
-        mdp : MDP of which only states, actions and terminal states count
+        mdp : MDP of which only states, actions and which terminal states can follow them count
         trajectories : Trajectories
 
         Returns
@@ -124,12 +124,9 @@ class TransitionLog:
         last[steps.offsets[1:] - 1] = True
         inner = np.flatnonzero(~last)
         pairs, follow = steps.pairs[inner], steps.states[inner + 1]
-        # An episode that terminated went to a terminal state: to which, if there is only one.
-        ends = np.flatnonzero(terminal_states(mdp))
-        final = steps.pairs[steps.offsets[1:] - 1]
-        known = steps.terminated & (len(ends) == 1)
-        pairs = np.concatenate([pairs, final[known]])
-        follow = np.concatenate([follow, np.repeat(ends[:1], np.count_nonzero(known))])
+        final = steps.pairs[steps.offsets[1:] - 1][steps.terminated]
+        pairs = np.concatenate([pairs, final])
+        follow = np.concatenate([follow, _ends_of(mdp, final)])
         triples = np.column_stack([dynamics.pair_states[pairs], dynamics.actions[pairs], follow])
         return cls(
             triples.astype(np.int64),
@@ -138,7 +135,7 @@ class TransitionLog:
             mdp.n_actions,
             dynamics.state_names,
             dynamics.action_names,
-            int(np.count_nonzero(~known)),
+            int(np.count_nonzero(~steps.terminated)),
         )
 
     def __repr__(self) -> str:
@@ -166,6 +163,30 @@ class TransitionLog:
         where = self.state_names[state] if self.state_names else str(state)
         what = self.action_names[action] if self.action_names else str(action)
         return f"state {where}, action {what}"
+
+
+def _ends_of(mdp: MDP, pairs: Ints) -> Ints:
+    """int array [n], the terminal states that the last pairs [n] of episodes led to.
+
+    That there may be several is refused: without these steps, those that end an episode would be
+    missing among what followed, and the rest taken for all.
+    """
+    dynamics, terminal = mdp.dynamics, terminal_states(mdp)
+    rows = dynamics.transitions[pairs]
+    ends = terminal[rows.indices]
+    owners = np.repeat(np.arange(len(pairs)), np.diff(rows.indptr))[ends]
+    bad = np.flatnonzero(np.bincount(owners, minlength=len(pairs)) != 1)
+    if len(bad):
+        pair = pairs[bad[0]]
+        state = dynamics.state_name(int(dynamics.pair_states[pair]))
+        require(
+            False,
+            f"trajectories must say what followed: an episode terminated after state {state}, "
+            f"action {dynamics.action_name(int(dynamics.actions[pair]))}, which may lead to "
+            f"{np.count_nonzero(owners == bad[0])} terminal states; log its steps with their next "
+            "states instead",
+        )
+    return np.asarray(rows.indices[ends], dtype=np.int64)
 
 
 __all__ = ["TransitionLog"]

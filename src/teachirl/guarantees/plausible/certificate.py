@@ -168,6 +168,11 @@ def over_rewards(
     what, meant = Criterion(judgement.criterion), _tail(rewards, judgement)
     delta = None
     if what is Criterion.PERFORMANCE:
+        require(
+            bool(rewards.mean.any()) or not rewards.convex,
+            "the middle of the rewards must not be zero: nothing is guaranteed if both a reward "
+            "and its opposite are plausible",
+        )
         require(bool(rows.any()), "rewards must not be all zero: every policy then earns the same")
         delta = direction_of_range(posed.mdp, rewards.mean) if rewards.convex else None
     race = Race(posed, what, tolerance, clock.seconds() + max_seconds, delta)
@@ -196,6 +201,8 @@ def _finite(race: Race, rewards: Rewards, tail: Tail) -> tuple[Found, slice]:
         race.solve(int(race.high[part].argmin()))
         solved = list(race.cases)[-1:]
         low, high = (tail.of(each[part], rewards.chances) for each in (race.low, race.high))
+    if not race.matchable:
+        return Found(low, high, solved[0], True, timely), part
     worst = min(solved, key=lambda number: (abs(race.high[number] - high), number))
     return Found(low, high, worst, high - low <= race.asked, timely), part
 

@@ -286,7 +286,9 @@ class _Around:
         beyond = self.vertices @ normal - level
         inside = beyond <= INVISIBLE
         new, on = [], []
-        for i, j in itertools.product(np.flatnonzero(~inside), np.flatnonzero(inside)):
+        # A vertex on the cut stays as it is: what an edge to it would add is itself.
+        within = np.flatnonzero(beyond < -INVISIBLE)
+        for i, j in itertools.product(np.flatnonzero(~inside), within):
             common = self._on[i] & self._on[j]
             if common.sum() < len(normal) - 1:
                 continue
