@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.stats import binom
 
 import teachirl as ti
 from teachirl.demonstrations.confidence_sets import row_sets
+from teachirl.guarantees.doubt_costs import doubt_costs
 from teachirl.mdp.robust_planning import chain_in, respond
 
 
@@ -349,6 +351,37 @@ def test_a_log_of_trajectories_says_what_followed():
     log = ti.TransitionLog.from_trajectories(mdp, seen)
     assert log.steps.tolist() == [[0, 1, 1], [1, 1, 2], [3, 1, 4]]
     assert log.unfinished == 2 and log.state_names == mdp.dynamics.state_names
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_doubt_costs_are_the_slopes_of_the_worst_case(seed):
+    rng, model = random_model(seed)
+    w, view = rng.normal(size=4), ti.Worldview(rng.normal(size=(2, 4)))
+    shown = ti.Demonstration.of_policy(model.nominal, ti.Policy.uniform(model.nominal))
+    shown = ti.Demonstration(shown.expectations)
+    found = ti.worst_case(model, view, w, shown, tolerance=1e-10)
+    costs, less = doubt_costs(model, view, w, found), 1e-3
+    owners = np.repeat(np.arange(model.n_pairs), np.diff(model.sets.indptr))
+    for pair in range(0, model.n_pairs, 3):
+        nearer = np.where(owners == pair, less, 0.0) * (model.sets.nominal - model.lower)
+        below = np.where(owners == pair, less, 0.0) * (model.sets.nominal - model.upper)
+        radius = model.radius * np.where(np.arange(model.n_pairs) == pair, 1.0 - less, 1.0)
+        known = replace(model, lower=model.lower + nearer, upper=model.upper + below, radius=radius)
+        rise = ti.worst_case(known, view, w, shown, tolerance=1e-10).lower - found.lower
+        assert rise / less == pytest.approx(costs[pair], abs=1e-3)
+
+
+def test_who_misses_more_is_guaranteed_less_in_every_world():
+    rng, model = random_model(1)
+    w, view = rng.normal(size=4), ti.Worldview(rng.normal(size=(2, 4)))
+    policy = ti.optimal_policy(model.nominal, w).policy
+    exact = ti.certify(model, view, w, policy)
+    found = ti.sensitivity(model, view, w, policy, [0.001, 0.1])
+    assert exact.guaranteed + 1e-4 >= found.guaranteed[0] >= found.guaranteed[1]
+    at = ti.certify(model, found.view, w, policy, 0.1)
+    assert found.rewards[1] == pytest.approx(at.least_reward, abs=1e-3)
+    known = ti.sensitivity(model.nominal, view, w, policy, [0.001, 0.1])
+    assert (found.rewards < known.rewards).all()
 
 
 def test_steps_that_end_an_episode_count_or_are_refused():

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,17 +24,22 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
+from ..mdp import clock
+from ..mdp.estimated import AnyMDP, EstimatedMDP, nominal_of
 from ..mdp.model import MDP
 from ..mdp.performance import performance_at_least
 from ..mdp.planning import optimal_policies, optimal_policy, worst_policy
 from ..mdp.policy import Policy
 from ..precision import INVISIBLE
 from ..views.worldview import Worldview, check_worldview
-from .bounds import WorstCaseStatus
+from .bounds import WorstCaseBounds, WorstCaseStatus
+from .solvers.in_doubt import worst_case_in_doubt
 from .solvers.mismatches import worst_cases_by_bundle
 
 # Shares that are told unless others are asked for.
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
+# Seconds that a search may take though the time is over.
+LEAST = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +64,7 @@ class Sensitivity:
     >>> view = ti.Worldview.select(mdp, ["cell 5"])
     >>> found = ti.sensitivity(mdp, view, weights, best, [0.01, 0.1])
     >>> print(found.guaranteed.round(2))
-    [0.98 0.85]
+    [0.99 0.89]
     """
 
     shares: Floats
@@ -69,7 +75,7 @@ class Sensitivity:
 
 
 def sensitivity(
-    mdp: MDP,
+    mdp: AnyMDP,
     view: Worldview,
     weights: ArrayLike,
     demonstration: Demonstration | Policy,
@@ -82,7 +88,8 @@ def sensitivity(
 
     Parameters
     ----------
-    mdp : MDP
+    mdp : MDP; or EstimatedMDP, and then it holds in every world that its log allows, in units of
+        what policies can change in the nominal one
     view : Worldview
     weights : array [k]
     demonstration : Demonstration or Policy that the learner is shown
@@ -109,18 +116,8 @@ def sensitivity(
         bool(len(sizes)) and bool(((sizes > 0.0) & np.isfinite(sizes)).all()),
         f"shares must be positive, got {list(shares)}",
     )
-    even = in_units_of_ranges(mdp, view)
-    policy = shown.policy if shown.error == 0.0 else None
-    found = worst_cases_by_bundle(
-        mdp,
-        even,
-        w,
-        shown.expectations,
-        sizes.tolist(),
-        policy=policy,
-        tolerance=tolerance,
-        max_seconds=max_seconds,
-    )
+    even = in_units_of_ranges(nominal_of(mdp), view)
+    found = _worst_cases(mdp, even, w, shown, sizes.tolist(), tolerance, max_seconds)
     best, worst = optimal_policy(mdp, w), worst_policy(mdp, w)
     matched = np.array([each.status is not WorstCaseStatus.INFEASIBLE for each in found])
     rewards = np.where(matched, [each.lower for each in found], worst.lower)
@@ -137,6 +134,28 @@ def sensitivity(
         frozen(np.where(np.isfinite(upper), upper, np.nan)),
         even,
     )
+
+
+def _worst_cases(
+    mdp: AnyMDP,
+    view: Worldview,
+    w: Floats,
+    shown: Demonstration,
+    mismatches: list[float],
+    tolerance: float,
+    max_seconds: float,
+) -> list[WorstCaseBounds]:
+    """One for each mismatch."""
+    policy, mu = shown.policy if shown.error == 0.0 else None, shown.expectations
+    limits: dict[str, Any] = {"tolerance": tolerance, "max_seconds": max_seconds}
+    if not isinstance(mdp, EstimatedMDP):
+        return worst_cases_by_bundle(mdp, view, w, mu, mismatches, policy=policy, **limits)
+    deadline, found = clock.seconds() + max_seconds, list[WorstCaseBounds]()
+    for place, mismatch in enumerate(mismatches):
+        left = (deadline - clock.seconds()) / (len(mismatches) - place)
+        limits["max_seconds"] = max(left, LEAST)
+        found.append(worst_case_in_doubt(mdp, view, w, mu, mismatch, policy=policy, **limits))
+    return found
 
 
 def in_units_of_ranges(mdp: MDP, view: Worldview) -> Worldview:

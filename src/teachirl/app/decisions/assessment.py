@@ -153,9 +153,9 @@ class Assessment:
         needed = (clock.seconds() - began) * (2 * problem.worldview.n_rows + LOOKS)
         if needed <= share.seconds and not share.over():
             with share.work():
-                mdp, view, shown = problem.mdp, problem.worldview, self.demonstration
+                model, view, shown = problem.model, problem.worldview, self.demonstration
                 left = share.left()
-                found.append(sensitivity(mdp, view, problem.weights, shown, max_seconds=left))
+                found.append(sensitivity(model, view, problem.weights, shown, max_seconds=left))
         self.parts[0].advance()
         return found[0] if found else None
 

@@ -73,7 +73,7 @@ def log_doubt(problem: Problem, found: WorstCaseBounds | None = None) -> LogDoub
     if found is None:
         found = problem.task.worst_case(view, shown, problem.matching)
     policy = shown.policy if shown.error == 0.0 else None
-    costs = doubt_costs(model, view, problem.weights, found.theta, policy)
+    costs = doubt_costs(model, view, problem.weights, found, policy)
     total = float(costs.sum())
     dynamics = model.nominal.dynamics
     first = np.argsort(ranks(costs, INVISIBLE * total), kind="stable")[:MOST]
