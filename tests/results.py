@@ -85,6 +85,7 @@ def assessment_of(problem):
     # What would be computed when it is asked for.
     vars(found).update(
         certificate=proved,
+        sensitivity=ti.sensitivity(mdp, view, weights, shown),
         learners=(
             Simulated("Projection", Outcome.LEARNED, 0.75, 1e-7, ti.learners.LearnStatus.MATCHED),
             Simulated("MaxMargin", Outcome.TOO_LARGE),
@@ -150,6 +151,7 @@ def plan_of(problem, *, wanted=0.8996):
         gap=None,
         below=None,
         policy=task.demonstration.policy,
+        witness=None,
         show=WhatToShow(None, 1.0, 10.0, 0.1, 1.0, ()),
         differences=(),
         lesson=None,

@@ -18,13 +18,14 @@ from .elements import Column, Data, Element, Section, Sentence, Table
 SAME = 1e-6
 
 
-def plain_amounts(problem: Problem, policies: Mapping[str, Policy | None]) -> Section:
+def plain_amounts(problem: Problem, policies: Mapping[str, Policy | None], when: str) -> Section:
     """How much of each feature policies collect in an episode, or in 1000 steps.
 
     Parameters
     ----------
     problem : Problem
     policies : each Policy by what it is called, in JSON as well; None if it is not known
+    when : in whose eyes they look the same, which tells one table of a report from another
 
     Returns
     -------
@@ -47,7 +48,7 @@ def plain_amounts(problem: Problem, policies: Mapping[str, Policy | None]) -> Se
     columns += [_column(name, each) for name, each in known.items()]
     elements: tuple[Element, ...] = (
         Sentence("What is not discounted, on average:"),
-        Table(title, tuple(columns), tuple(int(i) for i in order), "amounts", brief=8),
+        Table(f"{title}, {when}", tuple(columns), tuple(int(i) for i in order), "amounts", brief=8),
         Data("amounts_per", lambda: {name: each.per for name, each in known.items()}),
     )
     return Section(title, elements)

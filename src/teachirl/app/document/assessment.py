@@ -157,7 +157,11 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
             Data("confidence", lambda: found.confidence),
             Data("worst_policy", lambda: policy_rows(witness)),
             _could_go_wrong(found),
-            plain_amounts(problem, {"expert": found.demonstration.policy, "worst": found.witness}),
+            plain_amounts(
+                problem,
+                {"expert": found.demonstration.policy, "worst": found.witness},
+                "as things stand",
+            ),
         ),
     )
 

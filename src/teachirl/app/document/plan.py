@@ -189,7 +189,7 @@ def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
             *(() if figure is None else (figure,)),
             Sentence(_nearness(problem, plan), "nearness"),
             *goals_elements(plan.stakes),
-            plain_amounts(problem, {"expert": plan.policy, "worst": plan.witness}),
+            plain_amounts(problem, {"expert": plan.policy, "worst": plan.witness}, "once taught"),
             Data("teacher", lambda: plan.teacher),
             Data("learner", lambda: plan.learner),
             Data("stop", lambda: plan.stop),
