@@ -49,6 +49,7 @@ def test_several_rewards_with_chances(tmp_path):
     document = answer(problem, assess(problem))
     said = contents(document)
     assert said["over_rewards"]["left_out"] == 0.2
+    assert any("told further down" in each for each in said["doubts"])
     assert any("under rewards that have 80 % of the chances" in each for each in said["plausible"])
     assert np.shape(said["over_rewards"]["worst_weights"]) == (5,)
 

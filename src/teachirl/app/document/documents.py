@@ -46,7 +46,7 @@ from .inferred import what_the_expert_is_after
 from .log import what_the_log_leaves_open
 from .notes import rests_on
 from .plan import plan_headline, what_is_different, what_to_teach
-from .plausible import if_the_reward_is_another
+from .plausible import if_the_reward_is_another, one_of_several
 from .recordings import what_the_recordings_say
 from .sensitivity import if_the_learner_misses
 from .world import what_to_show, world_section
@@ -137,6 +137,8 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
     if problem.unknown is not None and _first(found, Acquaintance) is None:
         learner = acquaint(problem)
         doubts = (*doubts, *not_known_yet(problem, learner))
+    if problem.rewards is not None and not isinstance(told, Check):
+        doubts = (*doubts, one_of_several(problem))
     doubted = Data("doubts", lambda: [each.text for each in doubts])
     yield Section("In short", (Facts(facts), Bullets((*doubts, *sentences)), doubted))
     yield what_the_expert_is_after(problem, known)

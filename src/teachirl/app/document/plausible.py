@@ -56,13 +56,31 @@ def if_the_reward_is_another(problem: Problem, found: Assessment | TeachingPlan)
     return Section(title, tuple(elements))
 
 
+def one_of_several(problem: Problem) -> Sentence:
+    """That a headline is about one reward, where several are plausible.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    Sentence
+    """
+    assert problem.rewards is not None
+    return Sentence(
+        f"The reward is not known exactly ({problem.rewards.sentence}), and this is about the "
+        "weights that it is planned for: what holds under the others is told further down."
+    )
+
+
 def _worst(problem: Problem, over: OverRewards) -> Table:
     """The weights under which it is worst, beside those that are planned for."""
     worst, planned = over.certificate.weights, problem.weights
     # A reward counts by its direction.
     lengths = [float(np.linalg.norm(each)) or 1.0 for each in (worst, planned)]
     apart = np.abs(worst / lengths[0] - planned / lengths[1])
-    rows = np.argsort(-apart, kind="stable")[:TOLD]
+    rows = [i for i in np.argsort(-apart, kind="stable")[:TOLD] if worst[i] or planned[i]]
     return Table(
         "The reward under which it is worst",
         (
@@ -106,4 +124,4 @@ def _numbers(over: OverRewards) -> dict[str, object]:
     }
 
 
-__all__ = ["if_the_reward_is_another"]
+__all__ = ["if_the_reward_is_another", "one_of_several"]
