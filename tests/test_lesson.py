@@ -4,6 +4,8 @@ import asyncio
 import csv
 import json
 import sqlite3
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -298,3 +300,13 @@ def test_the_interval_at_the_end_holds_what_was_done(room):
         )
         done = min(max(person.course.performance(float(np.mean(earned))), 0.0), 1.0)
         assert 0.0 <= end["low"] <= done <= end["high"] <= 1.0
+
+
+def test_a_lesson_behind_a_door_ends_with_its_desk(problem, tmp_path):
+    command = [sys.executable, "-m", "teachirl.app.studio.behind_a_door", str(problem.path)]
+    command += ["--port", "0", "--out", str(tmp_path / "lesson")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert b"http://127.0.0.1:" in process.stdout.readline()
+        assert process.poll() is None
+        process.stdin.close()
+        assert process.wait(timeout=120) in (0, 130)

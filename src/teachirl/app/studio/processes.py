@@ -18,11 +18,11 @@ LINE = 64 << 20  # bytes of the longest line: a report
 AGAIN = 2  # times that a question is put to a new process, where the old one has died
 
 
-async def started(module: str, *arguments: str) -> Process:
+async def started(module: str, *arguments: str, stderr: int | None = None) -> Process:
     """A process that runs a module of this package."""
     name = f"{__package__}.{module}"
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", name, *arguments, stdin=PIPE, stdout=PIPE, limit=LINE
+        sys.executable, "-m", name, *arguments, stdin=PIPE, stdout=PIPE, stderr=stderr, limit=LINE
     )
 
 
@@ -59,9 +59,7 @@ class Door:
         async with self._opening:
             if self.process is None or self.process.returncode is not None:
                 arguments = (str(self.path), "--port", "0", "--out", str(self.out))
-                self.process = await asyncio.create_subprocess_exec(
-                    sys.executable, "-m", "teachirl", "lesson", *arguments, stdout=PIPE, stderr=PIPE
-                )
+                self.process = await started("behind_a_door", *arguments, stderr=PIPE)
                 assert self.process.stdout is not None and self.process.stderr is not None
                 line = (await self.process.stdout.readline()).decode()
                 if not line:
