@@ -228,10 +228,16 @@ class TestUmb:
             with pytest.raises(ti.FileFormatError, match=r"no UMB file|expected a member"):
                 ti.worlds.from_model_file(path, 0.9)
 
+    @pytest.mark.parametrize("name", ["../evil", "/evil", "a/../../evil"])
+    def test_members_that_lead_elsewhere_are_refused(self, tmp_path, name):
+        path = umb(tmp_path / "m.umb", {name: b"x"})
+        with pytest.raises(ti.FileFormatError, match=f"in the archive itself, got '{name}'"):
+            ti.worlds.from_model_file(path, 0.9)
+
     def test_links_are_not_followed(self, tmp_path):
         path = tmp_path / "links.umb"
         with tarfile.open(path, "w") as archive:
-            for name, target in (("index.json", "/etc/passwd"), ("../x", "../../x")):
+            for name, target in (("index.json", "/etc/passwd"), ("x", "../../x")):
                 info = tarfile.TarInfo(name)
                 info.type, info.linkname = tarfile.SYMTYPE, target
                 archive.addfile(info)

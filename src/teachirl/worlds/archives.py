@@ -78,6 +78,8 @@ class Archive:
                     f"expected at most {MAX_MEMBERS} members and {most >> 20} MB in a file of its "
                     "size, got more"
                 )
+            if member.name.startswith("/") or ".." in member.name.split("/"):
+                self.fail(f"expected members in the archive itself, got {member.name[:80]!r}")
             if member.isfile():
                 self.members[member.name.removeprefix("./")] = member
         bounded.most = MAX_BYTES
