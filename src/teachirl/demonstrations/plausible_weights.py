@@ -50,9 +50,8 @@ HALVINGS = 24
 # Steps in log β down to this are taken, after so many in search of the right order of magnitude;
 # and of a parabola through three points, by how much of its bend the truth may be higher.
 FINE, MOST_SCALES, HOPELESS = 0.02, 6, 1.0
-# Orders of magnitude of β, powers of 16 on either side, that are looked at before it is given up: a
-# climb from the nearest begins with steps of a factor 4, and so at most one away from each peak.
-ORDERS = 3
+# Orders of magnitude of β, powers of 4 on either side, that are looked at before it is given up.
+ORDERS = 5
 
 
 class Evidence:
@@ -127,9 +126,9 @@ class Evidence:
 
         if self._climbed(at, self.log_scale) < self.enough:
             peak = max(tried, key=at)
-            scales = [self.origin + place * math.log(16.0) for place in range(-ORDERS, ORDERS + 1)]
+            scales = [self.origin + place * math.log(4.0) for place in range(-ORDERS, ORDERS + 1)]
             best = max(scales, key=at)
-            if abs(best - peak) > math.log(16.0):  # not on the hill that has been climbed
+            if abs(best - peak) > math.log(4.0):  # not on the hill that has been climbed
                 self._climbed(at, best)
         return max(tried.values())
 
