@@ -148,6 +148,17 @@ def test_the_distance_counts_its_rounding():
     assert found.distance < 1e-12
 
 
+def test_steps_of_the_sum_count_though_every_episode_is_short():
+    mdp = ti.MDP.from_pairs(
+        [0, 1], [0, 0], [[0.0, 1.0], [0.0, 1.0]], [[1.0], [0.0]], discount=0.5, start=[1.0, 0.0]
+    )
+    view, policy = ti.Worldview(np.eye(1)), ti.Policy.uniform(mdp)
+    short, long = (few(mdp, view, policy, horizon=each) for each in (10, 1000))
+    assert long.trajectories.lengths.max() < 10
+    assert long.distance > 1000 * np.finfo(float).eps > short.distance
+    assert long.at_least == 0.0
+
+
 def _cell(start, steps):
     """Where the chain's walker is who goes right, and from the last cell one back."""
     cell = start

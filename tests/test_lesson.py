@@ -155,6 +155,7 @@ def test_a_move_that_is_sent_again_counts_once(problem, tmp_path):
             person.act(wrong, 0, 1.0)
     with pytest.raises(ti.TeachirlError, match="cannot be done"):
         person.act(person.at, 99, 1.0)
+    person.act(person.at, person.now()["actions"][0], 10**400)  # a page may say any number
     # A server that begins anew knows all of it.
     made.ledger.close()
     again = Classroom(problem, STUDY, tmp_path)
@@ -236,7 +237,9 @@ def test_texts_of_an_experimenter_can_do_nothing(tmp_path):
     (tmp_path / "consent.md").write_text("*Read* this.", encoding="utf-8")
     path.write_text('consent = "consent.md"\nparticipants = 3\n', encoding="utf-8")
     assert read_study(path).consent == "*Read* this." and read_study(None).participants == 1
+    (tmp_path / "latin.md").write_bytes(b"\xe4")
     for text, expected in (
+        ('consent = "latin.md"', "UTF-8"),
         ('consent = "../secret.md"', "study's folder"),
         ('consent = "none.md"', "there is no none.md"),
         ("particpants = 3", "no such key"),
@@ -272,6 +275,8 @@ def test_who_has_no_link_is_refused(problem, tmp_path):
             ("POST", f"/p/{secret}/next", own, "[]", 400),
             ("POST", f"/p/{secret}/next", own, '{"at": ["consent", 0, 0, true]}', 400),
             ("POST", f"/p/{secret}/act", own, at, 400),
+            ("POST", f"/p/{secret}/act", own, at[:-1] + ', "action": 0, "took": NaN}', 400),
+            ("POST", f"/p/{secret}/act", own, at[:-1] + ', "action": 0, "took": 1}', 200),
             ("GET", f"/p/{secret}/../../lesson.sqlite", {}, "", 401),
             ("GET", "/static/%2e%2e/person.py", {}, "", 400),
             ("POST", f"/p/{secret}/next", own, at, 200),

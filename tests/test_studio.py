@@ -13,10 +13,13 @@ from studio_server import DESK
 from teachirl.app.problem import read_problem
 from teachirl.app.studio.answers import Answers
 from teachirl.app.studio.choice import Choice
+from teachirl.app.studio.describe import most_visited
 from teachirl.app.studio.desk import desk_app
+from teachirl.app.studio.processes import Job
 from teachirl.app.studio.security import BURST, Guard, hosts_of
 from teachirl.app.studio.serving import Address, examples
 from teachirl.app.studio.toml import with_choice
+from teachirl.mdp.occupancy import occupancy
 
 TOKEN = "a-token-of-many-letters"
 HOME = "http://127.0.0.1:8765"
@@ -81,7 +84,14 @@ REFUSED = {
         401,
         "DELETE",
         "/api/work/1",
-        {"Cookie": f"teachirl={TOKEN}"},
+        {"Cookie": f"teachirl-8765={TOKEN}"},
+        b"",
+    ),
+    "the cookie of a desk on another port": (
+        401,
+        "GET",
+        "/api/problems",
+        {"Cookie": f"teachirl-8766={TOKEN}"},
         b"",
     ),
     "no token to read": (401, "GET", "/api/problems", {}, b""),
@@ -147,6 +157,7 @@ def test_who_asks_too_often_has_to_wait(monkeypatch):
 def test_the_page_is_given_with_its_token_and_nothing_inline(app):
     page = asked(app, "GET", "/")
     assert page.status_code == 200 and TOKEN in page.text
+    assert page.headers["set-cookie"].startswith("teachirl-8765=")
     assert "httponly" in page.headers["set-cookie"].lower()
     assert "samesite=strict" in page.headers["set-cookie"].lower()
     assert "<style" not in page.text and " style=" not in page.text and "onclick" not in page.text
@@ -157,15 +168,46 @@ def test_the_page_is_given_with_its_token_and_nothing_inline(app):
 
 def test_elsewhere_a_token_is_needed_for_the_page(problem, tmp_path):
     with pytest.raises(ti.InvalidInputError, match="choose a --token"):
-        Address("0.0.0.0")
+        Address("192.0.2.1")
     with pytest.raises(ti.InvalidInputError, match="at least 16"):
-        Address("0.0.0.0", token="short")
+        Address("192.0.2.1", token="short")
+    with pytest.raises(ti.InvalidInputError, match="every address"):
+        Address("0.0.0.0", token=TOKEN)
     guard = Guard(frozenset({"127.0.0.1:8765"}), TOKEN, False)
     made = desk_app({"problem": problem}, tmp_path / "out", guard)
     assert asked(made, "GET", "/").status_code == 401
     assert asked(made, "GET", f"/?token={TOKEN}").status_code == 200
-    assert asked(made, "GET", "/", headers={"Cookie": f"teachirl={TOKEN}"}).status_code == 200
+    assert asked(made, "GET", "/", headers={"Cookie": f"teachirl-8765={TOKEN}"}).status_code == 200
     asyncio.run(_lived(made))
+
+
+def test_a_link_out_of_the_folder_is_not_followed(app, problem, tmp_path_factory):
+    secret = tmp_path_factory.mktemp("elsewhere") / "secret.csv"
+    secret.write_text("what nobody may read", encoding="utf-8")
+    problem.with_name("probe-1.csv").symlink_to(secret)
+    problem.with_name("probe-2.csv").write_text("state,action\n", encoding="utf-8")
+    answer = asked(app, "GET", "/api/file/probe/problem/probe-1.json", headers=KNOWN)
+    assert answer.status_code == 400 and "nobody" not in answer.text
+    answer = asked(app, "GET", "/api/file/probe/problem/probe-2.json", headers=KNOWN)
+    assert answer.status_code == 200 and answer.text == "state,action\n"
+    assert asked(app, "GET", "/api/file/probe/problem/probe-3.json", headers=KNOWN).is_error
+
+
+def test_work_that_is_cancelled_before_it_has_a_process_is_not_done(problem):
+    async def cancelled():
+        job = Job("1", "plan", "problem", Choice().plain())
+        await job.cancel()
+        await job.run(problem, lambda result: pytest.fail("it was done"))
+        return job
+
+    job = asyncio.run(cancelled())
+    assert job.status == "cancelled" and job.process.returncode < 0
+
+
+def test_the_end_is_not_what_is_visited_most():
+    mdp = read_problem(examples()["classroom"]).mdp
+    rows = most_visited(mdp, occupancy(mdp, ti.Policy.uniform(mdp)))
+    assert len(rows) > 5 and "end" not in {row["state"] for row in rows}
 
 
 def test_a_choice_is_a_problem_file(problem):

@@ -177,12 +177,13 @@ def few_demonstrations(
     )
     if shown.policy is not None:
         episodes = sample_trajectories(mdp, shown.policy, episodes=drawn, horizon=horizon, rng=rng)
-        mu = expectations_within(mdp, shown.policy, horizon)
+        mu, steps = expectations_within(mdp, shown.policy, horizon), int(horizon)
     else:
         assert shown.trajectories is not None
         episodes, mu = shown.trajectories, shown.expectations
+        steps = int(episodes.lengths.max())
     episodes = _different(episodes)
-    pool = _Pool(mdp, view, episodes, view.matrix @ mu)
+    pool = _Pool(mdp, view, episodes, view.matrix @ mu, steps)
     shares, floor = pool.nearest()
     times = None
     if showings is not None:
@@ -221,9 +222,11 @@ def _few(
 
 
 class _Pool:
-    """Episodes to choose from, as points (x(τ) − b)/scale."""
+    """Episodes to choose from, as points (x(τ) − b)/scale; b is a sum over so many steps."""
 
-    def __init__(self, mdp: MDP, view: Worldview, episodes: Trajectories, target: Floats) -> None:
+    def __init__(
+        self, mdp: MDP, view: Worldview, episodes: Trajectories, target: Floats, summed: int
+    ) -> None:
         self.target: Floats = np.asarray(target, dtype=float)
         phi: Any = view.observe(mdp).features
         rows = episodes.pairs if mdp.features_per_pair else episodes.states
@@ -239,9 +242,10 @@ class _Pool:
         self.scale = span or 1.0
         self.points: Floats = (points - self.target) / self.scale
         # Each number is a sum of so many products, each right to a few eps of its share of `span`:
-        # steps of an episode, the flow into a state at each of them, and the learner's features.
+        # steps, also after all that were drawn have ended, the flow into a state at each of them,
+        # and the learner's features.
         into = int(np.bincount(mdp.dynamics.transitions.indices).max())
-        terms = int(lengths.max()) * (into + 4) + len(rows) + mdp.n_pairs + mdp.n_features + 16
+        terms = summed * (into + 4) + len(rows) + mdp.n_pairs + mdp.n_features + 16
         self.blur = terms * EPS
 
     def nearest(self) -> tuple[Floats, float]:

@@ -11,6 +11,7 @@ from ...demonstrations.sampling import sample_trajectories
 from ...mdp.model import MDP
 from ...mdp.occupancy import occupancy
 from ...mdp.policy import Policy
+from ...mdp.terminal import terminal_states
 from ...worlds.map import Map
 from ...worlds.pictures import Whereabouts
 from ..decisions import acquaint
@@ -126,9 +127,10 @@ def behaviour(problem: Problem, policy: Policy, seed: int = 0) -> dict[str, Any]
 
 
 def most_visited(mdp: MDP, x: np.ndarray) -> list[dict[str, Any]]:
-    """The states that are visited most, and what is done there."""
+    """The states that are visited most, and what is done there; not those where all is over."""
     dynamics = mdp.dynamics
     visits = np.bincount(dynamics.pair_states, x, minlength=mdp.n_states)
+    visits[terminal_states(mdp)] = 0.0
     order = np.argsort(-np.round(visits, 9), kind="stable")[:STATES]
     rows = []
     for state in order[visits[order] > 1e-9]:

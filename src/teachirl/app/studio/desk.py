@@ -18,11 +18,12 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from ...errors import InvalidInputError, TeachirlError, require
 from ...files import replacing
+from ..problem.files import Folder
 from .choice import Choice
 from .kept import Kept
 from .pages import page, static
 from .processes import Door, Job, Thinker
-from .security import COOKIE, Guard, Guarded, refuse
+from .security import Guard, Guarded, cookie_of, refuse
 from .toml import with_choice
 
 KINDS = ("frontier", "plan", "report", "probe")
@@ -152,9 +153,9 @@ async def _told(_: Request, error: Exception) -> JSONResponse:
 
 def _add_pages(app: FastAPI, guard: Guard) -> None:
     @app.get("/")
-    async def desk() -> Response:
-        answer = page("desk.html", guard.token)
-        answer.set_cookie(COOKIE, guard.token, httponly=True, samesite="strict")
+    async def desk(request: Request) -> Response:
+        answer, name = page("desk.html", guard.token), cookie_of(request.headers["host"])
+        answer.set_cookie(name, guard.token, httponly=True, samesite="strict")
         return answer
 
     @app.get("/static/{name}")
@@ -233,15 +234,16 @@ def _add_files(app: FastAPI, studio: Studio) -> None:
     @app.get("/api/file/probe/{name}/{probe}")
     async def probe(name: str, probe: str) -> Response:
         require(PROBE.fullmatch(probe) is not None, "a probe is called like probe-1.json")
-        table = studio.path(name).with_name(probe).with_suffix(".csv")
-        require(table.is_file(), f"there is no {table.name}")
+        folder = Folder(studio.path(name).parent, allow_outside=False)
+        table = folder.file(f"{probe.removesuffix('.json')}.csv")
         return _download(table.read_text(encoding="utf-8"), table.name, "text/csv")
 
     @app.post("/api/upload/{name}/{probe}")
     async def answered(name: str, probe: str, request: Request) -> dict[str, Any]:
         """What an unknown learner made of a probe: its policy (CSV) or episodes (JSON lines)."""
+        require(PROBE.fullmatch(probe) is not None, "a probe is called like probe-1.json")
         path = studio.path(name).with_name(probe)
-        require(PROBE.fullmatch(probe) is not None and path.is_file(), f"there is no {probe}")
+        require(path.is_file(), f"there is no {probe}")
         body = await request.body()
         suffix = ".jsonl" if body.lstrip()[:1] == b"{" else ".csv"
         answer = path.with_name(f"{path.stem}-answer{suffix}")

@@ -118,7 +118,8 @@ def lesson_app(room: Classroom, guard: Guard) -> Guarded:
         action, took = said.get("action"), said.get("took", 0)
         require(type(action) is int, "an action is a number")
         assert isinstance(action, int)
-        require(type(took) in (int, float), "a time is a number")
+        fine = isinstance(took, (int, float)) and not isinstance(took, bool) and took == took
+        require(fine, "a time is a number")
         return JSONResponse(_person(room, secret).act(_at(said), action, took))
 
     return Guarded(app, guard)

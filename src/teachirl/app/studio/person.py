@@ -77,7 +77,7 @@ class Person:
         if at == self.at and self.stage == "act":
             pair = self._pair(action)
             to = self._outcome(pair)
-            taken = min(max(float(milliseconds), 0.0), float(LONGEST))
+            taken = float(min(max(milliseconds, 0), LONGEST))
             state, course = self.state, self.course
             body: dict[str, Any] = {
                 "block": self.block,

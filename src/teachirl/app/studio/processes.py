@@ -196,6 +196,8 @@ class Job:
         """
         self.process = await started("work")
         try:
+            if self.status != "running":  # cancelled before there was a process to end
+                return
             say(self.process, {"kind": self.kind, "path": str(path), "choice": self.choice})
             assert self.process.stdout is not None
             async for line in self.process.stdout:

@@ -21,7 +21,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-COOKIE = "teachirl"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -94,7 +93,7 @@ class Guard:
         return UPLOAD if path.startswith("/api/upload/") else BODY
 
     def _knows(self, scope: Scope, headers: Headers) -> bool:
-        if self._same(headers.get("x-token", "")) or self._same(_cookie(headers)):
+        if self._same(headers.get("x-token", "")) or self._same(_known_cookie(headers)):
             return True
         return self._same(*parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[:1])
 
@@ -131,7 +130,7 @@ class Guarded:
         headers, limit = Headers(scope=scope), self.guard.limit(scope["path"])
         refused = self.guard.refusal(scope, headers)
         length = headers.get("content-length", "0")
-        if refused is None and (not length.isdigit() or int(length) > limit):
+        if refused is None and (not length.isdecimal() or int(length) > limit):
             refused = 413, f"a body has at most {limit} bytes"
 
         async def dressed(message: Message) -> None:
@@ -172,12 +171,24 @@ def is_loopback(host: str) -> bool:
     return host in ("127.0.0.1", "localhost", "::1")
 
 
-def _cookie(headers: Headers) -> str:
+def cookie_of(host: str) -> str:
+    """The name of the cookie of a server that a Host header names.
+
+    Browsers send cookies to all ports of a host: two desks need two names.
+
+    >>> cookie_of("127.0.0.1:8765"), cookie_of("localhost")
+    ('teachirl-8765', 'teachirl-80')
+    """
+    port = host.rpartition(":")[2]
+    return f"teachirl-{port if port.isdecimal() else 80}"
+
+
+def _known_cookie(headers: Headers) -> str:
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        found = SimpleCookie(headers.get("cookie", "")).get(cookie_of(headers.get("host", "")))
     except CookieError:
         return ""
     return "" if found is None else found.value
 
 
-__all__ = ["COOKIE", "Guard", "Guarded", "hosts_of", "is_loopback", "refuse"]
+__all__ = ["Guard", "Guarded", "cookie_of", "hosts_of", "is_loopback", "refuse"]

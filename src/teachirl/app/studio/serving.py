@@ -34,6 +34,11 @@ class Address:
 
     def __post_init__(self) -> None:
         require(
+            self.host not in ("", "0.0.0.0", "::"),
+            f"--host {self.host!r} is every address: name the one that others open, as no other "
+            "is answered",
+        )
+        require(
             is_loopback(self.host) or self.token is not None,
             f"--host {self.host} can be reached by others: choose a --token that they must know",
         )

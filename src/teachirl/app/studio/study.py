@@ -127,7 +127,10 @@ def _text(path: Path, given: str) -> str:
     require(file.is_relative_to(root), f"{path}: {given} must lie in the study's folder")
     require(file.is_file(), f"{path}: there is no {given}")
     require(file.stat().st_size <= MAX_TEXT, f"{path}: {given} is too long")
-    return file.read_text(encoding="utf-8")
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileFormatError(f"{path}: {given} must be text in UTF-8") from None
 
 
 def markup(text: str) -> str:

@@ -169,6 +169,8 @@ function show() {
 async function open() {
   delete document.body.dataset.settled;
   const found = fromAddress(location.search);
+  // From here on the cookie is enough, and the token is in no link that is copied.
+  if (new URLSearchParams(location.search).has('token')) history.replaceState(null, '', found.problem ? toAddress(found.problem, found.choice) : '/');
   const { problems } = await ask('/api/problems');
   byId('gallery-link').hidden = problems.length < 2;
   if (problems.length === 1) found.problem ??= problems[0].name;
