@@ -80,6 +80,8 @@ class Archive:
                 )
             if member.name.startswith("/") or ".." in member.name.split("/"):
                 self.fail(f"expected members in the archive itself, got {member.name[:80]!r}")
+            if not (member.isfile() or member.isdir()):
+                self.fail(f"expected files and folders, got a link or device {member.name[:80]!r}")
             if member.isfile():
                 self.members[member.name.removeprefix("./")] = member
         bounded.most = MAX_BYTES
