@@ -166,6 +166,17 @@ def test_a_move_that_is_sent_again_counts_once(problem, tmp_path):
         Classroom(problem, STUDY.model_copy(update={"seed": 5}), tmp_path)
 
 
+def test_a_folder_has_one_server(tmp_path):
+    first = Ledger(tmp_path)
+    with pytest.raises(ti.TeachirlError, match="in use by another"):
+        Ledger(tmp_path)
+    reader = Ledger(tmp_path, write=False)
+    assert reader.events() == []
+    reader.close()
+    first.close()
+    Ledger(tmp_path).close()
+
+
 def test_damage_is_noticed(problem, tmp_path):
     made = Classroom(problem, STUDY, tmp_path)
     person = next(iter(made.people.values()))

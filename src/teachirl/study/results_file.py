@@ -103,7 +103,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 def open_to_write(path: Path) -> tuple[sqlite3.Connection, IO[str]]:
     """A connection to a file that was checked, and made if need be; and the lock on it."""
     made_folder(path.parent)
-    lock = _take_lock(path.with_name(LOCK))
+    lock = take_lock(path.with_name(LOCK))
     try:
         with explaining(path):
             connection = _checked(_connected(path.absolute().as_uri()), path, make=True)
@@ -231,7 +231,7 @@ def _problem(connection: sqlite3.Connection, tables: dict[str, str]) -> str:
     return damage(rows) or ("" if problem == "ok" else str(problem))
 
 
-def _take_lock(path: Path) -> IO[str]:
+def take_lock(path: Path) -> IO[str]:
     """The lock file, open and locked; its text says which process holds it."""
     file = path.open("a+", encoding="utf-8", errors="replace")
     try:
@@ -275,7 +275,7 @@ def repair(folder: Path) -> Repair:
     """
     path = Path(folder) / FILE
     require(path.is_file(), f"there are no results in {folder}: {path} does not exist")
-    with _take_lock(path.with_name(LOCK)):
+    with take_lock(path.with_name(LOCK)):
         with suppress(DamagedResultsError), closing(open_to_read(path)) as connection:
             [[kept]] = connection.execute("SELECT count(*) FROM units")
             return Repair("", None, kept)

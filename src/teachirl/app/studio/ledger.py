@@ -12,13 +12,13 @@ import sqlite3
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ...errors import FileFormatError, require
 from ...files import made_folder
-from ...study.results_file import explaining, is_whole, sealed
+from ...study.results_file import explaining, is_whole, sealed, take_lock
 
-FILE = "lesson.sqlite"
+FILE, LOCK = "lesson.sqlite", "lesson.lock"
 TABLES = """
 CREATE TABLE IF NOT EXISTS study (about TEXT PRIMARY KEY, digest TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS participants (
@@ -55,6 +55,8 @@ class Participant:
 class Ledger:
     """The events of a study, in a folder.
 
+    Where people are is known from what one server wrote: another that writes is refused.
+
     Parameters
     ----------
     folder : made if need be, unless it is only read
@@ -63,8 +65,10 @@ class Ledger:
 
     def __init__(self, folder: Path, *, write: bool = True) -> None:
         self.path = folder / FILE
+        self._lock: IO[str] | None = None
         if write:
             made_folder(folder)
+            self._lock = take_lock(folder / LOCK)
         require(write or self.path.is_file(), f"{folder}: there is no lesson, as {FILE} is missing")
         mode = "rwc" if write else "ro"
         with explaining(self.path):
@@ -81,6 +85,8 @@ class Ledger:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+        if self._lock is not None:
+            self._lock.close()
 
     def begin(self, about: str, conditions: list[str]) -> list[Participant]:
         """The participants of a study: made the first time, and found again after.

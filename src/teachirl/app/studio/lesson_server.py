@@ -43,7 +43,11 @@ class Classroom:
         names = [study.condition[i].name for i in study.assigned()]
         text = study.model_dump_json(exclude={"participants"})
         about = hashlib.sha256(f"{digest(problem)} {text}".encode()).hexdigest()
-        participants = self.ledger.begin(about, names)
+        try:
+            participants = self.ledger.begin(about, names)
+        except TeachirlError:
+            self.ledger.close()
+            raise
         course = Course(problem, study)
         part = (progress or Progress()).part("lessons", len(participants))
         conditions = {each.name: each for each in study.condition}
