@@ -15,6 +15,7 @@ import pytest
 
 import teachirl as ti
 from studio_server import DESK
+from teachirl.app.cli.lesson import serve
 from teachirl.app.problem import read_problem
 from teachirl.app.render import html
 from teachirl.app.studio.analysis import analyse, analysis_document
@@ -235,6 +236,26 @@ def test_the_test_finds_what_is_there_and_not_what_is_not(tmp_path):
     (tmp_path / "no.csv").write_text("participant,block\na,b\n", encoding="utf-8")
     with pytest.raises(ti.FileFormatError, match="line 2"):
         analyse(tmp_path / "no.csv")
+    (tmp_path / "no.csv").write_bytes(b"\xe4")
+    with pytest.raises(ti.FileFormatError, match="UTF-8"):
+        analyse(tmp_path / "no.csv")
+
+
+def test_the_page_that_is_opened_is_the_first_participants(problem, tmp_path, monkeypatch):
+    async def lived(app):
+        async with app.router.lifespan_context(app):
+            pass
+
+    def begun_and_ended(server, sockets):
+        sockets[0].close()
+        asyncio.run(lived(server.config.app.app))
+
+    opened = []
+    monkeypatch.setattr("teachirl.app.studio.serving.webbrowser.open", opened.append)
+    monkeypatch.setattr("uvicorn.Server.run", begun_and_ended)
+    serve(problem.path, out=tmp_path, port=0, browse=True)
+    [*_, link] = (tmp_path / "links.csv").read_text(encoding="utf-8").split(",")
+    assert opened == [link.strip()] and "/p/" in link
 
 
 def test_texts_of_an_experimenter_can_do_nothing(tmp_path):

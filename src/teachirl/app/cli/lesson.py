@@ -74,7 +74,7 @@ def serve(
     with Progress.on_stderr() as progress:
         room = Classroom(read_problem(file), read_study(study), out, progress)
 
-    def announce(link: str) -> None:
+    def announce(link: str) -> str:
         base = link.partition("?")[0]
         rows = [(name, base + end) for name, end in room.links()]
         text = io.StringIO()
@@ -85,6 +85,7 @@ def serve(
         if len(rows) > 10:
             say(f"… {len(rows)} links in {out / 'links.csv'}")
         say("Ctrl-C ends it; what was done is kept.")
+        return rows[0][1]
 
     serve_app(
         lambda guard: lesson_app(room, guard),

@@ -52,9 +52,14 @@ def studio(
     require(file is None or file.is_file(), f"{file}: there is no such file")
     problems = examples() if file is None else {file.stem: file.resolve()}
     address = Address(host, port, token)
+
+    def announce(link: str) -> str:
+        say(f"The desk is at {link}", "Ctrl-C ends it.")
+        return link
+
     serve(
         lambda guard: desk_app(problems, out, guard),
         address,
         browse=browse,
-        announce=lambda link: say(f"The desk is at {link}", "Ctrl-C ends it."),
+        announce=announce,
     )

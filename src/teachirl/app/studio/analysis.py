@@ -117,8 +117,11 @@ def analyse(path: Path, *, seed: int = 0) -> Analysis:
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return list(csv.DictReader(file))
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return list(csv.DictReader(file))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileFormatError(f"{path}: expected a CSV file in UTF-8: {error}") from None
 
 
 def _band(values: Floats) -> tuple[float, float, float]:
@@ -164,12 +167,14 @@ def analysis_document(found: Analysis, title: str) -> Document:
         mean = 100 * np.array([each.mean for each in own])
         marks.append(Curve(condition, block, mean, low if known else None, high if known else None))
         alts.append(f"{condition}: " + ", ".join(f"{each.mean:.0%}" for each in own))
-    panel = Panel("Performance", "features taught by then", "performance (%)", tuple(marks))
+    across = "block: one feature more each, with a teacher"
+    panel = Panel("Performance", across, "performance (%)", tuple(marks))
     table = Table(
         "Means over people",
         (
             Column("condition", "condition"),
-            Column("block", "features by then", str),
+            Column("block", "block", str),
+            Column("taught", "taught by then", lambda x: f"{x:g}"),
             Column("people", "people", str),
             Column("mean", "performance", lambda x: f"{x:.1%}"),
             Column("low", "from", lambda x: "" if x != x else f"{x:.1%}"),

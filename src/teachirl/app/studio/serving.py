@@ -53,7 +53,7 @@ def serve(
     address: Address,
     *,
     browse: bool = False,
-    announce: Callable[[str], None],
+    announce: Callable[[str], str],
     own: Callable[[str], str | None] = lambda path: None,
 ) -> None:
     """Serve until Ctrl-C.
@@ -63,7 +63,7 @@ def serve(
     app : makes the application, for a guard
     address : Address
     browse : whether to open a browser
-    announce : is told the link
+    announce : is told the link, and says which page of it to open
     own : as in `Guard`
     """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
@@ -93,10 +93,10 @@ def serve(
     # What is there by now stays: to look through it for garbage would stop all answers for a while.
     gc.collect()
     gc.freeze()
-    announce(link)
+    first = announce(link)
     sys.stdout.flush()
     if browse:
-        webbrowser.open(link)
+        webbrowser.open(first)
     with suppress(KeyboardInterrupt):  # which is how to end it
         uvicorn.Server(config).run(sockets=[listening])
 
