@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import itertools
 import json
 import subprocess
 import sys
@@ -70,6 +71,14 @@ class TestModels:
             ti.worlds.from_model(Endless(), 0.9, max_states=100)
         with pytest.raises(ti.InvalidInputError, match="took too long: 0 states were explored"):
             ti.worlds.from_model(Endless(), 0.9, max_seconds=-1.0)
+
+    def test_outcomes_without_an_end(self):
+        class Same(Coin):
+            def outcomes(self, state, action):
+                return itertools.repeat((0.5, state))
+
+        with pytest.raises(ti.InvalidInputError, match=r"outcomes\(.* at most 1000000 outcomes"):
+            ti.worlds.from_model(Same(), 0.9)
 
     def test_progress(self):
         seen = []

@@ -12,6 +12,7 @@ import time
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
@@ -27,6 +28,8 @@ Progress: TypeAlias = bool | Callable[[int, int], object]
 END = "the end"
 # States are called by their text up to this many; texts of more would take more memory than they.
 NAMED_STATES = 200_000
+# How many states are explored between two looks at the clock, and outcomes that a pair may have.
+LOOK, MAX_OUTCOMES = 16, 1_000_000
 # So many features are kept as a dense array.
 SMALL = 1_000_000
 
@@ -109,7 +112,6 @@ class Explored:
     what : str, what messages call it
     max_states : int
     deadline : float, until when, by `time.monotonic`
-    look : int, how many states are explored between two looks at the clock
 
     Attributes
     ----------
@@ -127,10 +129,9 @@ class Explored:
         max_seconds: float,
         *,
         what: str = "model",
-        look: int = 1024,
     ) -> None:
         require(max_states >= 1, f"max_states must be at least 1, got {max_states}")
-        self.model, self.max_states, self.what, self.look = model, max_states, what, look
+        self.model, self.max_states, self.what = model, max_states, what
         self.deadline = time.monotonic() + max_seconds
         self.numbers: dict[Hashable, int] = {}
         self.order: list[Hashable] = []
@@ -156,7 +157,7 @@ class Explored:
         """Explore until no new state is met; `order` grows on the way."""
         with _telling(progress) as tell:
             for place, state in enumerate(self.order):
-                if place % self.look == 0:
+                if place % LOOK == 0:
                     self._look(place, tell)
                 self._expand(place, state)
             tell(len(self.order), len(self.order))
@@ -179,7 +180,7 @@ class Explored:
         try:
             for action in model.actions(state):
                 call = "outcomes"
-                for chance, target in model.outcomes(state, action):
+                for chance, target in islice(model.outcomes(state, action), MAX_OUTCOMES + 1):
                     if target is None:
                         number = -1
                     else:
@@ -187,6 +188,11 @@ class Explored:
                         number = self._number(target) if found is None else found
                     chances.append(chance)
                     targets.append(number)
+                if len(targets) - self.ends[-1] > MAX_OUTCOMES:
+                    raise InvalidInputError(
+                        f"model.outcomes({state!r}, {action!r}) must give at most {MAX_OUTCOMES} "
+                        "outcomes, got more"
+                    )
                 call = "features"
                 self._features(model.features(state, action))
                 call = "actions"

@@ -145,7 +145,7 @@ def explore(
     require(max_branches >= 1, f"max_branches must be at least 1, got {max_branches}")
     require(episodes >= 0, f"episodes must not be negative, got {episodes}")
     model = _Branched(simulator, max_branches)
-    explored = Explored(model, max_states, max_seconds, what="simulator", look=64)
+    explored = Explored(model, max_states, max_seconds, what="simulator")
     model.watch(explored)
     try:
         explored.begin()
