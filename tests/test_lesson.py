@@ -3,11 +3,13 @@
 import asyncio
 import csv
 import json
+import re
 import sqlite3
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from string import ascii_uppercase
 
 import httpx
 import numpy as np
@@ -19,11 +21,14 @@ from teachirl.app.cli.lesson import serve
 from teachirl.app.problem import read_problem
 from teachirl.app.render import html
 from teachirl.app.studio.analysis import analyse, analysis_document
+from teachirl.app.studio.course import Course
 from teachirl.app.studio.exporting import COLUMNS, export_lesson
+from teachirl.app.studio.labels import keys_of
 from teachirl.app.studio.ledger import Ledger
 from teachirl.app.studio.lesson_server import Classroom, lesson_app
 from teachirl.app.studio.security import Guard, hosts_of
-from teachirl.app.studio.study import Study, markup, read_study
+from teachirl.app.studio.serving import examples
+from teachirl.app.studio.study import Condition, Study, markup, read_study
 
 CONDITIONS = [
     {"name": "greedy", "teacher": "TRGreedy"},
@@ -112,6 +117,50 @@ def test_a_page_receives_no_hidden_feature_and_no_reward(room, problem):
         assert visible - set(person.blocks[0].view.names) == {
             problem.task.names[i] for i in person.order
         }
+
+
+def words_in(names, text):
+    return [name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I)]
+
+
+def test_actions_are_called_by_nothing_that_is_hidden(tmp_path):
+    """*divide both sides* would tell of *both sides*, and a check of a check."""
+    classroom = read_problem(examples()["classroom"])
+    mdp = classroom.mdp
+    called = [mdp.dynamics.action_name(each) for each in range(mdp.n_actions)]
+    taught = (Condition(name="taught", teacher="TRGreedy"),)
+    study = STUDY.model_copy(update={"participants": 1, "features": 1, "condition": taught})
+    made = Classroom(classroom, study, tmp_path)
+    for person in made.people.values():
+        visible = set(person.blocks[0].view.names)
+        for now in played(person, wander):
+            visible |= {now["name"]} if now["stage"] == "new" else set()
+            text = json.dumps([made.around, now], ensure_ascii=False)
+            hidden = {mdp.feature_name(i) for i in range(mdp.n_features)} - visible
+            assert words_in(hidden, text) == [] and words_in(set(called) - visible, text) == []
+    assert made.around["keys"] == made.around["actions"] == list(ascii_uppercase[: len(called)])
+    made.ledger.close()
+    # Who says that names may be shown is told of one that may not.
+    named = study.model_copy(update={"action_names": True})
+    with pytest.raises(ti.InvalidInputError, match="'multiply every term' tells of 'every term'"):
+        Course(classroom, named)
+
+
+def test_directions_are_arrows_and_other_actions_letters(problem):
+    around = Course(problem, STUDY).surroundings()
+    assert around["actions"] == ["left", "right"] and around["keys"] == ["←", "→"]
+    unplaced = STUDY.model_copy(update={"place": False})
+    around = Course(problem, unplaced).surroundings()
+    assert around["actions"] == ["A", "B"] and around["map"] is None
+    named = unplaced.model_copy(update={"action_names": True})
+    around = Course(problem, named).surroundings()
+    assert around["actions"] == ["left", "right"] and around["keys"] == ["A", "B"]
+    # Of two actions that lead the same way, neither has the arrow.
+    steps = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
+    assert keys_of(steps, 4) == ["A", "B", "↓", "C"]
+    for count in (26, 27, 676, 677):
+        keys = keys_of(None, count)
+        assert len(set(keys)) == count and len({len(key) for key in keys}) == 1
 
 
 def test_other_weights_that_want_the_same_are_sent_the_same(problem, tmp_path):

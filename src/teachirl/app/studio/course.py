@@ -14,6 +14,7 @@ import numpy as np
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
 from ...demonstrations.trajectories import Trajectories
+from ...errors import InvalidInputError, one_line
 from ...learners import Informed
 from ...mdp.occupancy import feature_expectations
 from ...mdp.policy import Policy
@@ -26,6 +27,7 @@ from ...what_to_show.few import expectations_within, few_demonstrations
 from ...what_to_show.search import best_demonstration
 from ..problem import Problem
 from .describe import drawable, geometry
+from .labels import keys_of, neutral_names, telling
 from .study import Condition, Study
 
 TEACHERS: dict[str, type[Any]] = {"TRGreedy": TRGreedy, "GapGreedy": GapGreedy, "Random": Random}
@@ -70,6 +72,8 @@ class Course:
         self.problem, self.study, self.mdp = problem, study, problem.mdp
         self.map = drawable(problem.world.map) if study.place else None
         self.over = terminal_states(self.mdp)
+        if study.action_names:
+            self._check_names()
         self._blocks: dict[tuple[str, tuple[int, ...]], Block] = {}
         task, steps = problem.task, study.steps
         ends = (
@@ -81,6 +85,19 @@ class Course:
         # An episode may end early, and nothing comes after.
         terms = float((self.mdp.discount ** np.arange(steps)).sum())
         self.earnable = terms * min(rewards.min(), 0.0), terms * max(rewards.max(), 0.0)
+
+    def _check_names(self) -> None:
+        """Refuse actions whose names tell of what a participant does not see from the beginning."""
+        mdp, task = self.mdp, self.problem.task
+        features = {*task.names, *(mdp.feature_name(i) for i in range(mdp.n_features))}
+        hidden = sorted(features - set(self.problem.view.names or ()))
+        names = [mdp.dynamics.action_name(each) for each in range(mdp.n_actions)]
+        found = telling(names, hidden)
+        if found is not None:
+            raise InvalidInputError(
+                f"action_names = true: the action {one_line(found[0])!r} tells of "
+                f"{one_line(found[1])!r}, which participants do not see: call it otherwise"
+            )
 
     def order(self, condition: Condition, number: int) -> tuple[int, ...]:
         """The features that a participant is taught, in this order."""
@@ -245,11 +262,12 @@ class Course:
         drawn = None
         if around is not None:
             drawn = {**geometry(around, texts=False), "row_names": [], "column_names": []}
-        steps = None if around is None else around.steps.tolist()
+        keys = keys_of(None if around is None else around.steps, self.mdp.n_actions)
+        names = [dynamics.action_name(each) for each in range(self.mdp.n_actions)]
         return {
             "map": drawn,
-            "actions": [dynamics.action_name(each) for each in range(self.mdp.n_actions)],
-            "moves": steps,
+            "actions": names if self.study.action_names else neutral_names(keys),
+            "keys": keys,
             "per_step": self.mdp.features_per_pair,
         }
 

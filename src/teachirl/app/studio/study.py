@@ -51,6 +51,8 @@ class Study(Strict):
     steps : after how many steps an episode is cut off
     features : how many features are taught, one between two blocks
     place : whether participants see where on the map they are
+    action_names : whether actions are called by their names, which may tell of what is hidden, and
+        not by arrows and letters
     consent, instructions : Markdown, or the name of a file beside the study's that ends in .md
     condition : Condition, at least one
     """
@@ -62,6 +64,7 @@ class Study(Strict):
     steps: int = Field(default=30, ge=1, le=500)
     features: int = Field(default=2, ge=0, le=20)
     place: bool = True
+    action_names: bool = False
     consent: str = CONSENT
     instructions: str = INSTRUCTIONS
     condition: tuple[Condition, ...] = Field(default=(Condition(name="lesson"),), min_length=1)

@@ -5,8 +5,10 @@ import { byId, draw, make, number, still } from './dom.js';
 import { drawMap, place, token, trail } from './world.js';
 
 const PACE = 500;
-let around, now, timer = null, waiting = false, since = 0;
+const ARROWS = { ArrowUp: '↑', ArrowDown: '↓', ArrowLeft: '←', ArrowRight: '→' };
+let around, now, timer = null, waiting = false, since = 0, typed = '';
 const stop = () => { clearInterval(timer); timer = null; };
+const HINT = 'Click or tap, or press what stands on a button.';
 const percent = (share) => `${Math.round(100 * share)} %`;
 
 function trouble(text) {
@@ -109,13 +111,14 @@ const pages = {
   act() {
     byId('heading').textContent = 'Your turn';
     since = performance.now();
-    const buttons = now.actions.map((action, i) => make('button', { type: 'button', class: 'act', 'data-action': action, onclick: () => act(action) },
-      around.actions[action], ' ', make('kbd', {}, key(action) ?? String(i + 1))));
+    const buttons = now.actions.map((action) => make('button', { type: 'button', class: 'act', 'data-action': action, onclick: () => act(action) },
+      ...(around.actions[action] === around.keys[action] ? [] : [around.actions[action], ' ']), make('kbd', {}, around.keys[action])));
     return [
       make('p', { id: 'count' }, `Episode ${now.at[2] + 1} of ${now.of[1]}, step ${now.at[3] + 1} of at most ${now.of[2]}`),
       make('div', { class: 'stage' }, world(now.cell, 'Where you are'), make('div', {},
         make('h2', {}, around.per_step ? 'What you see of your last step' : 'What you see here'), meters(now.values))),
       make('div', { class: 'actions', role: 'group', 'aria-label': 'What you can do' }, ...buttons),
+      make('p', { class: 'hint', id: 'typed', role: 'status' }, HINT),
     ];
   },
 
@@ -146,16 +149,13 @@ function reading(heading, text) {
   return [words, button(text, () => send('next'))];
 }
 
-const ARROWS = { '-1,0': ['ArrowUp', '↑'], '1,0': ['ArrowDown', '↓'], '0,-1': ['ArrowLeft', '←'], '0,1': ['ArrowRight', '→'] };
-const arrow = (action) => ARROWS[String(around.moves?.[action])];
-const key = (action) => arrow(action)?.[1];
-
 function act(action) {
   if (now.stage === 'act' && !waiting) send('act', { action, took: performance.now() - since });
 }
 
 function show(next) {
   stop();
+  typed = '';
   const before = now?.stage;
   now = next;
   const focused = document.activeElement?.dataset?.action;
@@ -167,10 +167,24 @@ function show(next) {
   else if (before !== now.stage) byId('main').focus();
 }
 
+// The arrow or letter of a key; on keyboards without Latin letters, the one in its place.
+function pressed(event) {
+  if (event.key in ARROWS) return ARROWS[event.key];
+  return /^[a-z]$/i.test(event.key) ? event.key.toUpperCase() : /^Key([A-Z])$/.exec(event.code)?.[1];
+}
+
 addEventListener('keydown', (event) => {
-  if (now?.stage !== 'act' || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-  const action = now.actions.find((each, i) => arrow(each)?.[0] === event.key || (!arrow(each) && String(i + 1) === event.key));
-  if (action !== undefined) { event.preventDefault(); act(action); }
+  const last = pressed(event);
+  if (now?.stage !== 'act' || !last || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  // Keys of several letters are typed one after the other; what leads nowhere begins anew.
+  const meant = [typed + last, last].map((text) => [text, now.actions.filter((each) => around.keys[each].startsWith(text))]);
+  const [text, actions] = meant.find((each) => each[1].length) ?? ['', []];
+  typed = text;
+  if (!actions.length) return;
+  event.preventDefault();
+  const action = actions.find((each) => around.keys[each] === text);
+  byId('typed').textContent = action === undefined ? `${text} …` : HINT;
+  if (action !== undefined) { typed = ''; act(action); }
 });
 
 ask('now').then((first) => { around = first.around; show(first); }).catch((error) => trouble(error.message));

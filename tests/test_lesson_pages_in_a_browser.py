@@ -1,0 +1,152 @@
+"""Every page of a lesson in a real browser, with the application itself behind it: no server."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from browsing import launched, nothing_is_wrong
+from studio_server import DESK
+from teachirl.app.problem import read_problem
+from teachirl.app.studio.lesson_server import Classroom, lesson_app
+from teachirl.app.studio.security import Guard, hosts_of
+from teachirl.app.studio.study import Condition, Study
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("studio")]
+HOME = "http://127.0.0.1:8765"
+ONE = Study(
+    watch=1,
+    episodes=1,
+    steps=2,
+    features=1,
+    condition=(Condition(name="taught", teacher="TRGreedy"),),
+)
+MANY = 30  # actions: more than there are digits, and than there are letters
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright, launched(playwright) as running:
+        yield running
+
+
+@pytest.fixture
+def many(tmp_path):
+    """Three states in a ring, and so many actions that lead on or stay."""
+    rows = ["state,action,next_state,probability"]
+    for state in range(3):
+        to = [(state + i % 2) % 3 for i in range(MANY)]
+        rows += [f"s{state},act {i},s{to[i]},1" for i in range(MANY)]
+    (tmp_path / "transitions.csv").write_text("\n".join(rows), encoding="utf-8")
+    features = "state,here,there\ns0,1,0\ns1,0,1\ns2,0,0\n"
+    (tmp_path / "features.csv").write_text(features, encoding="utf-8")
+    (tmp_path / "start.csv").write_text("state,probability\ns0,1\n", encoding="utf-8")
+    text = """\
+[world]
+transitions = "transitions.csv"
+features = "features.csv"
+start = "start.csv"
+discount = 0.9
+[reward.weights]
+there = 1.0
+[learner]
+sees = ["here"]
+[[teach.feature]]
+name = "there"
+cost = 1.0
+"""
+    (tmp_path / "problem.toml").write_text(text, encoding="utf-8")
+    return read_problem(tmp_path / "problem.toml")
+
+
+async def answered(app, asked):
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport) as client:
+        return await client.request(
+            asked.method, asked.url, content=asked.post_data_buffer, headers=asked.headers
+        )
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Opens the lesson of a problem for its only participant; the page and the participant."""
+    # The browser is driven from this thread, so the application is in another.
+    with ThreadPoolExecutor(1) as elsewhere, browser.new_context() as context:
+        rooms = []
+
+        def open_lesson(problem):
+            room = elsewhere.submit(Classroom, problem, ONE, tmp_path / "room").result()
+            rooms.append(room)
+            guard = Guard(hosts_of("127.0.0.1", 8765), "0123456789abcdef", True, room.secret_of)
+            app = lesson_app(room, guard)
+
+            def answer(route):
+                given = elsewhere.submit(asyncio.run, answered(app, route.request)).result()
+                route.fulfill(status=given.status_code, body=given.content, headers=given.headers)
+
+            page = context.new_page()
+            context.route(f"{HOME}/**", answer)
+            page.complaints = []
+            page.on("console", lambda message: page.complaints.append(message.text))
+            page.on("pageerror", lambda error: page.complaints.append(str(error)))
+            page.goto(f"{HOME}/{room.links()[0][1]}")
+            return page, next(iter(room.people.values()))
+
+        yield open_lesson
+        for room in rooms:
+            elsewhere.submit(room.ledger.close).result()
+
+
+def stage(page, name):
+    page.wait_for_selector(f"body[data-at^='[\"{name}\"']")
+
+
+def test_every_page_of_a_lesson_is_accessible(opened, tmp_path):
+    (tmp_path / "problem.toml").write_text(DESK, encoding="utf-8")
+    page, person = opened(read_problem(tmp_path / "problem.toml"))
+    seen = []
+    while True:
+        stage(page, person.stage)
+        before = page.evaluate("document.body.dataset.at")
+        if person.stage not in seen:
+            nothing_is_wrong(page)
+            seen.append(person.stage)
+        if person.stage == "end":
+            break
+        if person.stage == "act":
+            page.keyboard.press({"←": "ArrowLeft", "→": "ArrowRight"}[page.inner_text("kbd")])
+        else:
+            if person.stage == "watch":
+                page.focus("#to-end")
+                page.keyboard.press("Enter")
+            page.focus("#go")
+            page.keyboard.press("Enter")
+        page.wait_for_selector(f"body:not([data-at='{before}'])")
+    assert seen == ["consent", "instructions", "watch", "act", "new", "end"]
+    assert page.complaints == []
+
+
+def test_thirty_actions_by_keyboard_alone(opened, many):
+    page, person = opened(many)
+    for name in ("consent", "instructions", "watch"):
+        stage(page, name)
+        if name == "watch":
+            page.focus("#to-end")
+            page.keyboard.press("Enter")
+        page.focus("#go")
+        page.keyboard.press("Enter")
+    stage(page, "act")
+    assert page.locator("button.act").all_inner_texts() == person.course.surroundings()["keys"]
+    page.keyboard.press("b")
+    expect(page.locator("#typed")).to_have_text("B …")
+    page.keyboard.press("c")  # the 29th: it stays
+    page.wait_for_selector("body[data-at='[\"act\",0,0,1]']")
+    assert person.pairs == [28] and person.state == 0
+    page.keyboard.press("z")  # leads nowhere, and is forgotten
+    page.keyboard.press("b")
+    page.keyboard.press("B")  # the 28th: it leads on
+    stage(page, "new")
+    assert person.done[0] == [([28, 27], False)]
+    nothing_is_wrong(page, [320])
