@@ -38,20 +38,21 @@ class Diarist:
 
     def learn(self, seen: ti.MDP, target: ArrayLike, start: ti.Policy | None = None) -> Learned:
         task = Assignment(seen, target, start).even()  # refuses what makes no sense
-        life, lived = task.start, task.first
+        life, lived = ti.occupancy(seen, task.start), task.first
         best, wish = (task.miss(lived), life), np.zeros_like(lived)
         history: list[float] = []
         while best[0] > self.tolerance * task.scale and len(history) < self.days:
             wish = task.target - lived
             day = ti.optimal_policy(task.seen, wish).policy
             share = 2.0 / (len(history) + 3.0)
-            life = ti.mixture(seen, [life, day], [1.0 - share, share])
-            lived = ti.feature_expectations(task.seen, life)
+            life = (1.0 - share) * life + share * ti.occupancy(seen, day)
+            lived = (1.0 - share) * lived + share * ti.feature_expectations(task.seen, day)
             history.append(task.mismatch(task.target - lived))
             best = min(best, (task.miss(lived), life), key=lambda entry: entry[0])
         matched = best[0] <= self.tolerance * task.scale
         status = LearnStatus.MATCHED if matched else LearnStatus.OUT_OF_STEPS
-        return task.report(best[1], task.as_given(wish), len(history), history, status)
+        policy = ti.policy_from_occupancy(seen, best[1])
+        return task.report(policy, task.as_given(wish), len(history), history, status)
 
 
 def lesson(learner: Diarist) -> ti.Lesson:

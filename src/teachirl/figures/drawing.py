@@ -56,6 +56,8 @@ PAGE_SETTINGS: dict[Any, Any] = {
 # Without a date, equal figures are equal files.
 UNDATED: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": None}
 FORMATS = (*UNDATED, "csv")
+# Per inch, of what is no drawing but an image.
+DOTS = 200
 # With more columns than this, lines between cells would hide them.
 MOST_LINES = 40
 
@@ -75,13 +77,14 @@ def figure_contents(figure: Figure, formats: Iterable[str]) -> dict[str, bytes]:
     """What the files of a figure have in them, by their suffixes, some of `FORMATS`."""
     contents = {}
     with drawn(figure) as drawing:
+        _lay_out(drawing)
         for suffix in formats:
             if suffix == "csv":
                 contents[suffix] = csv_text(figure).encode()
                 continue
             # Not to the file: matplotlib does not get over a disk that is full.
             image = io.BytesIO()
-            drawing.savefig(image, format=suffix, dpi=200, metadata=UNDATED[suffix])
+            drawing.savefig(image, format=suffix, dpi=DOTS, metadata=UNDATED[suffix])
             contents[suffix] = image.getvalue()
     return contents
 
@@ -115,10 +118,20 @@ def panel_svg(panel: Panel) -> str:
     with drawn(alone, PAGE_SETTINGS) as drawing, warnings.catch_warnings():
         # What matplotlib's font lacks, the reader's has.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        drawing.draw_without_rendering()
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+        _lay_out(drawing)
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        drawing.savefig(text, format="svg", dpi=200, metadata=nothing)
+        # Not by `savefig`, which draws twice, the first time for the layout.
+        FigureCanvasSVG(drawing).print_svg(text, metadata=nothing)
     return text.getvalue()[text.getvalue().index("<svg") :]
+
+
+def _lay_out(drawing: Any) -> None:
+    """Find the places of everything, once for all files that are written."""
+    drawing.dpi = DOTS
+    drawing.get_layout_engine().execute(drawing)
+    drawing.set_layout_engine("none")
 
 
 @contextmanager
