@@ -138,7 +138,9 @@ def test_a_start_that_was_rounded_can_be_normalized(teachirl, folder):
     assert "sum to 1 within 0.001, got 0.9\n" in err
 
 
-def test_amounts_of_whole_episodes():
+@pytest.mark.parametrize("dense", [0, 4])
+def test_amounts_of_whole_episodes(monkeypatch, dense):
+    monkeypatch.setitem(undiscounted.__globals__, "DENSE", dense)
     lake = read_problem(PROBLEMS / "lake.toml").mdp
     found = undiscounted(lake, ti.Policy.deterministic(lake, [0, 0, 1, 0]))
     assert found is not None and found.per == "episode"

@@ -36,9 +36,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..mdp.model import MDP
-from ..mdp.occupancy import expectations_of, occupancy, policy_from_occupancy
+from ..mdp.occupancy import occupancy, policy_from_occupancy
 from ..mdp.planning import optimal_policy
 from ..mdp.policy import Policy
+from .answers import Answers
 from .game import Game
 from .learner import Assignment, Learned, LearnStatus, check_limits
 
@@ -108,16 +109,16 @@ class MultiplicativeWeights:
         first = occupancy(seen, task.start)
         # Sums over the rounds: occupancies, μ − b, weights, and bounds on what these can earn.
         visits, ahead, weights, bounds = np.zeros(seen.n_pairs), np.zeros(n), np.zeros(n), 0.0
-        rounds, guess, history = 0, None, []
+        rounds, guess, history, answers = 0, None, [], Answers(seen)
         if self.matches:
             # Against the even weights of round 1, which cancel, every policy is a best answer.
             visits, ahead, rounds = visits + first, task.first - b, 1
         while True:
             w = game.weights(-rate * ahead)
             plan = optimal_policy(seen, w, tolerance=min(0.1 * self.tolerance, 1.0), guess=guess)
-            x = occupancy(seen, plan.policy)
+            x, mu = answers.of(plan.policy)
             visits += x
-            ahead += expectations_of(seen, x) - b
+            ahead += mu - b
             weights += w
             bounds += plan.upper
             guess, rounds = plan.values, rounds + 1

@@ -25,9 +25,10 @@ from ..arrays import Floats, frozen
 from ..mdp import kernels
 from ..mdp.kernels.projection import Aim, Mixture, Standing, World, advance, needed, walk
 from ..mdp.model import MDP
-from ..mdp.occupancy import expectations_of, occupancy, policy_from_occupancy
+from ..mdp.occupancy import occupancy, policy_from_occupancy
 from ..mdp.planning import optimal_policy
 from ..mdp.policy import Policy
+from .answers import Answers
 from .learner import Assignment, Learned, LearnStatus, check_limits, even_scale
 from .nearness import IDLE, concluded, distance, proved, rounding
 
@@ -122,7 +123,7 @@ class Pursuit:
         self, seen: MDP, target: Floats, units: Floats, goal: float, mu: Floats, x: Floats
     ) -> None:
         enough, scale = max(goal, rounding(target)), even_scale(seen)
-        self.seen = seen
+        self.seen, self.answers = seen, Answers(seen)
         self.aim = Aim(frozen(target), frozen(units), scale, goal, enough, IDLE)
         n, width = seen.n_states, seen.n_features
         weights = np.zeros((2, width))
@@ -159,9 +160,8 @@ class Pursuit:
         tolerance = needed(self.standing.gap, aim.scale)
         plan = optimal_policy(seen, weights, tolerance=tolerance, guess=mixture.values)
         mixture.values[:] = plan.values
-        x = occupancy(seen, plan.policy)
+        x, mu = self.answers.of(plan.policy)
         near = float(weights @ aim.target) - plan.upper
-        mu = expectations_of(seen, x)
         self.standing = Standing(*advance(aim, mixture, self.standing, mu, x, near))
 
 
