@@ -123,7 +123,8 @@ def panel_svg(panel: Panel) -> str:
         _lay_out(drawing)
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         # Not by `savefig`, which draws twice, the first time for the layout.
-        FigureCanvasSVG(drawing).print_svg(text, metadata=nothing)
+        canvas: Any = FigureCanvasSVG(drawing)
+        canvas.print_svg(text, metadata=nothing)
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 
