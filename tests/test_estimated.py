@@ -308,6 +308,34 @@ def test_planning_closes_its_bounds_whatever_the_discount(discount):
             assert found.lower - 1e-9 * span <= value <= found.upper + 1e-9 * span
 
 
+@pytest.mark.parametrize("slip", [0.0, 0.3])
+def test_bounds_close_where_news_travels_a_state_a_round(slip):
+    """For many rounds policy iteration only gets the news of a reward to the next state."""
+    n = 40
+    rows = np.zeros((n, 2, n))
+    for s, (action, step) in itertools.product(range(n), enumerate((-1, 1))):
+        rows[s, action, np.clip(s + step, 0, n - 1)] += 1.0 - slip
+        rows[s, action, s] += slip
+    mdp = ti.MDP.from_arrays(rows, np.eye(n), discount=0.95)
+    w = np.eye(n)[-1] + 0.2 * np.eye(n)[0]
+    sure = ti.optimal_policy(mdp, w)
+    for sign in (-1, 1):
+        found = respond(in_doubt(mdp, 0.0), w, nature=sign)
+        assert found.close
+        assert found.lower <= sure.upper
+        assert found.upper >= sure.lower
+        assert found.upper - found.lower <= 1e-8
+    least, most = (respond(in_doubt(mdp, 0.1), w, nature=sign) for sign in (-1, 1))
+    assert least.close
+    assert most.close
+    if slip:
+        assert least.upper < sure.lower
+        assert sure.upper < most.lower
+    view = ti.Worldview(np.random.default_rng(0).normal(size=(3, n)))
+    bounds = ti.worst_case(in_doubt(mdp, 0.1), view, w, sure.policy)
+    assert bounds.status is ti.WorstCaseStatus.OPTIMAL
+
+
 def test_intervals_and_balls_hold_by_their_tails():
     counts = np.array([3, 7, 0, 5, 5, 90, 10])
     sets = row_sets(counts, np.array([0, 2, 5, 7]), 0.03, fixed_tries=True)

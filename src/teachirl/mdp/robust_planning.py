@@ -33,6 +33,9 @@ OUTLOOKS: tuple[Outlook, ...] = get_args(Outlook)
 # Rounds of policy iteration, at most, and in a row without coming nearer, as where rounding is all
 # that is left; what is given back is valid whenever it ends.
 ROUNDS, STALLED = 500, 8
+# Sweeps that follow a policy before it is evaluated exactly: most often they are enough, and a
+# sweep takes as long as a backup of the pairs that the policy takes.
+SWEEPS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +126,11 @@ class _Planning:
         v = np.full(model.n_states, middle) if guess is None else np.array(guess)
         chances = np.zeros(model.n_pairs) if policy is None else np.array(policy.probabilities)
         order, rows = _unsorted(model), np.zeros(len(model.sets.nominal))
+        # Against a policy that is free nature answers anew at every step: nothing is followed.
+        sweeps = 0 if policy is None and nature < 0 else SWEEPS
         rounds, nearest, stalled = 0, math.inf, 0
         while True:
-            hoped, reached, low, high = back_up_robustly(
+            hoped, reached, low, high, more = back_up_robustly(
                 model.sets,
                 model.nominal.dynamics.offsets,
                 self.rewards,
@@ -138,14 +143,18 @@ class _Planning:
                 0.5 * rest * self.target,
                 order,
                 rows,
+                self.target / beyond if beyond else math.inf,
+                sweeps,
             )
-            rounds += 1
+            rounds += more
             done = beyond * (high - low) <= self.target
-            stalled = 0 if high - low < 0.999 * nearest else stalled + 1
-            nearest = min(high - low, nearest)
-            if done or stalled == STALLED or rounds == ROUNDS:
+            if done or stalled == STALLED or rounds >= ROUNDS:
                 break
-            v = self._evaluated(nature, policy, chances, rows, reached)
+            before, v = v, self._evaluated(nature, policy, chances, rows, reached)
+            # Policy iteration rises from round to round, though the bounds may wait for that.
+            moved = float(np.abs(v - before).max()) > self.target
+            stalled = 0 if moved or high - low < 0.999 * nearest else stalled + 1
+            nearest, sweeps = min(high - low, nearest), 0
         return self._bounded(hoped, reached, low, high, chances, rows, rounds, done)
 
     def _evaluated(

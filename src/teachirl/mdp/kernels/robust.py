@@ -80,29 +80,47 @@ def worth(sets, p, outcome, v, discount, sign, z):
         z[i] = sign * value
 
 
-@compiled
-def back_up_robustly(
-    sets, offsets, reward, outcome, v, chances, free, sign, discount, tie, order, rows
-):
-    """One backup with the sets, or against them, from v [S].
+@part
+def at_most(sets, p, z, sign, reward):
+    """More than pair p can bring, before its entries are sorted."""
+    first, last = sets.indptr[p], sets.indptr[p + 1]
+    total, least, most = 0.0, np.inf, -np.inf
+    for i in range(last - first):
+        total += sets.nominal[first + i] * z[i]
+        least, most = min(least, z[i]), max(most, z[i])
+    if sign > 0.0:
+        total += sets.budget[p] * (most - least)
+    size = abs(reward) + max(abs(least), abs(most))
+    return reward + sign * total + 1e-12 * size
 
-    Nature chooses the rows that bring most where `sign` is 1, and least where it is −1. Where π is
-    free, the first pairs within `tie` of the best become its chances. Tv; T_π v; the least of
-    T_π v − v, and the largest of Tv − v.
-    """
-    n, longest = v.size, 0
-    for p in range(reward.size):
-        longest = max(longest, sets.indptr[p + 1] - sets.indptr[p])
-    z, worths = np.empty(longest), np.zeros(reward.size)
-    hoped, reached = np.empty(n), np.empty(n)
+
+@part
+def back_up(
+    sets, offsets, reward, outcome, v, chances, free, sign, discount, tie, order, rows, room
+):
+    """One backup; Tv and T_π v are written into `room`, which `workspace` made."""
+    z, worths, hoped, reached = room
     low, high = np.inf, -np.inf
-    for s in range(n):
+    for s in range(v.size):
         first, last = offsets[s], offsets[s + 1]
-        best, mean = -np.inf, 0.0
-        for p in range(first, last):
+        best, mean, old = -np.inf, 0.0, first
+        if free:
+            # The pair of the last backup comes first: most others need no sorting then.
+            for p in range(first, last):
+                worths[p] = -np.inf
+                if chances[p] == 1.0:
+                    old = p
+        for k in range(last - first):
+            p = first + k
+            if free and k == 0:
+                p = old
+            elif free and p <= old:
+                p -= 1
             if not free and chances[p] == 0.0:
                 continue
             worth(sets, p, outcome, v, discount, sign, z)
+            if free and k > 0 and at_most(sets, p, z, sign, reward[p]) < best - tie:
+                continue
             value = reward[p] + sign * respond(sets, p, order, z, rows)
             worths[p] = value
             best = max(best, value)
@@ -119,4 +137,62 @@ def back_up_robustly(
             hoped[s] = reached[s] = mean
         low = min(low, reached[s] - v[s])
         high = max(high, hoped[s] - v[s])
-    return hoped, reached, low, high
+    return low, high
+
+
+@part
+def workspace(sets, n, pairs):
+    """Room for the entries of the longest row, for the worth of pairs, and for Tv and T_π v."""
+    longest = 0
+    for p in range(pairs):
+        longest = max(longest, sets.indptr[p + 1] - sets.indptr[p])
+    return np.empty(longest), np.zeros(pairs), np.empty(n), np.empty(n)
+
+
+@part
+def sweep(sets, offsets, reward, outcome, v, chances, rows, discount):
+    """v ← what the policy earns in that world, state after state; the span of the changes."""
+    low, high = np.inf, -np.inf
+    for s in range(v.size):
+        value = 0.0
+        for p in range(offsets[s], offsets[s + 1]):
+            if chances[p] == 0.0:
+                continue
+            total = reward[p]
+            for i in range(sets.indptr[p], sets.indptr[p + 1]):
+                follows = discount * v[np.uint64(sets.indices[i])]
+                if outcome.size:
+                    follows += outcome[i]
+                total += rows[i] * follows
+            value += chances[p] * total
+        low, high = min(low, value - v[s]), max(high, value - v[s])
+        v[s] = value
+    return high - low
+
+
+@compiled
+def back_up_robustly(
+    sets, offsets, reward, outcome, v, chances, free, sign, discount, tie, order, rows, span, sweeps
+):
+    """Backups with the sets, or against them, from v [S], until Tv − v spans at most `span`.
+
+    Nature chooses the rows that bring most where `sign` is 1, and least where it is −1. Where π is
+    free, the first pairs within `tie` of the best become its chances. Between two backups the
+    policy is followed in its world by sweeps, `sweeps` of them in all at most; v is what was backed
+    up last. Tv; T_π v; the least of T_π v − v, and the largest of Tv − v; and how many backups.
+    """
+    room = workspace(sets, v.size, reward.size)
+    rounds = 0
+    while True:
+        low, high = back_up(
+            sets, offsets, reward, outcome, v, chances, free, sign, discount, tie, order, rows, room
+        )
+        rounds += 1
+        if high - low <= span or sweeps <= 0:
+            return room[2], room[3], low, high, rounds
+        v[:] = room[3]
+        near = 0.02 * (high - low)
+        while sweeps > 0:
+            sweeps -= 1
+            if sweep(sets, offsets, reward, outcome, v, chances, rows, discount) <= near:
+                break
