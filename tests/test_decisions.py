@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from itertools import chain, combinations, pairwise
 
@@ -28,7 +29,7 @@ from teachirl.app.problem import Show, read_problem
 from teachirl.app.render.json import contents
 from teachirl.figures.digits import at_most, counted, percent_at_least
 from teachirl.guarantees.worst_case import worst_case
-from teachirl.learners import LearnStatus, MinNormPoint, Projection
+from teachirl.learners import Adversarial, LearnStatus, MinNormPoint, Projection
 from teachirl.mdp import clock
 
 SETS = import_module("teachirl.app.decisions.set_search")
@@ -111,37 +112,48 @@ def guaranteed(problem, taught, mismatch=0.0):
     return task.relative_at_least(found.lower)
 
 
-def brute_force(problem):
-    """Cost and guarantee of every set of features, by a worst case each."""
-    n, mismatch = len(problem.task.names), problem.mismatch or 0.0
-    sets = chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
-    return {
-        frozenset(each): (
-            problem.task.costs[list(each)].sum(),
-            guaranteed(problem, each, mismatch),
-        )
-        for each in sets
-    }
+@pytest.fixture(scope="module")
+def brute_force(tmp_path_factory):
+    """Cost and guarantee of every set of the features of `GRID`, by a worst case each."""
+    path = tmp_path_factory.mktemp("grid") / "problem.toml"
+    path.write_text(GRID)
+    grid = read_problem(path)
+
+    @cache
+    def every(mismatch):
+        n = len(grid.task.names)
+        sets = chain.from_iterable(combinations(range(n), size) for size in range(n + 1))
+        return {
+            frozenset(each): (
+                grid.task.costs[list(each)].sum(),
+                guaranteed(grid, each, mismatch or 0.0),
+            )
+            for each in sets
+        }
+
+    return every
+
+
+@pytest.fixture
+def adversary_alone(monkeypatch):
+    """No other learner is simulated, where nothing is asked of them."""
+    monkeypatch.setattr(simulations, "LEARNERS", (Adversarial,))
+
+
+def said(problem, found):
+    """What is said of what was found, by its name in JSON."""
+    return contents(answer(problem, found))
 
 
 def assessed(problem):
-    """What is said of how things stand, by its name in JSON."""
-    return contents(answer(problem, assess(problem)))
-
-
-def planned(problem):
-    """What is said of a plan."""
-    return contents(answer(problem, plan(problem)))
-
-
-def traced(problem, **options):
-    """What is said of a frontier."""
-    return contents(answer(problem, frontier(problem, **options)))
+    """What is said of how things stand."""
+    return said(problem, assess(problem))
 
 
 class TestAssessment:
     def test_of_the_paper_s_first_figure(self, problem):
-        found = assess(problem(CHAIN))
+        asked = problem(CHAIN)
+        found = assess(asked)
         assert found.risk == 1.0
         assert found.guaranteed == 0.0
         # R(π*) = 3.9240 √10, and the mirrored policy looks the same to the learner.
@@ -153,8 +165,9 @@ class TestAssessment:
         assert exact.reward == pytest.approx(-found.best, abs=1e-6)
         assert exact.behind == pytest.approx(2 * found.best, abs=1e-6)
         assert "'cell 5'" in found.blind_spot.sentence
-        assert len(assessed(problem(CHAIN))["looks"]) == 2
+        assert len(said(asked, found)["looks"]) == 2
 
+    @pytest.mark.usefixtures("adversary_alone")
     def test_whether_the_expert_can_look_optimal_is_said_without_rounding(self, problem):
         # In the one cell that is seen the expert does what a reward for it alone would ask for.
         asked = problem(CHAIN.replace('sees = ["cell 3"]', 'sees = ["cell 5"]'))
@@ -205,19 +218,20 @@ class TestAssessment:
         proved = guaranteed(asked, [], own.mismatch)
         assert proved <= own.performance
         assert (found.below.name, found.below.mismatch) == ("Projection", own.mismatch)
-        below = assessed(asked)["below"]
+        below = said(asked, found)["below"]
         reached, promised = (percent_at_least(x) for x in (own.performance, found.guaranteed))
         assert below.startswith(f"Projection reaches {reached}, less than the {promised} that are ")
         assert f"by {at_most(own.mismatch)} in its features" in below
         assert f"{percent_at_least(proved)} are guaranteed." in below
-        assert assess(problem(GRID)).below is None
-        assert assessed(problem(GRID))["below"] == ""
+        other = assess(problem(GRID))
+        assert other.below is None
+        assert said(problem(GRID), other)["below"] == ""
 
+    @pytest.mark.usefixtures("adversary_alone")
     def test_sentences_round_to_the_safe_side(self, problem):
-        found = assess(problem(GRID))
-        theorem_1, width, exact = (
-            each["sentence"] for each in assessed(problem(GRID))["guarantees"]
-        )
+        asked = problem(GRID)
+        found = assess(asked)
+        theorem_1, width, exact = (each["sentence"] for each in said(asked, found)["guarantees"])
         assert "mismatch" not in theorem_1 + width
         # Theorem 1 fears to lose 30.75, where there is less to lose.
         lost = at_most(found.best - found.worst)
@@ -261,15 +275,18 @@ class TestAssessment:
         assert found["Projection"].status is learned.status
         assert found["Projection"].outcome is Outcome.LEARNED
 
+    @pytest.mark.usefixtures("adversary_alone")
     def test_what_it_rests_on_is_said(self):
-        found = assess(stored("recorded"))
-        [recorded] = assessed(stored("recorded"))["notes"]
-        known, unknown, plausible = assessed(stored("recorded"))["inferred"]
+        task = stored("recorded")
+        found = assess(task)
+        told = said(task, found)
+        [recorded] = told["notes"]
+        known, unknown, plausible = told["inferred"]
         assert "the weights are not identified" in known and "confidence 95 %" in known
         assert unknown == "Not identified, as either sign is plausible: cold, wet, home, step."
         assert "8 plausible weights that were tried, the guarantee is between " in plausible
         assert "teaching risk between" in plausible
-        for weight in assessed(stored("recorded"))["weights"]:
+        for weight in told["weights"]:
             assert -1.0 <= weight["lower"] < weight["weight"] < weight["upper"] <= 1.0
         assert "2 recorded episodes" in recorded and "confidence 0.9" in recorded
         assert found.confidence == 0.9
@@ -311,12 +328,12 @@ class TestAssessment:
         )
         more = ti.Demonstration.from_trajectories(mdp, many, rows=task.worldview.matrix)
         assert more.error_in(task.worldview) < 1.5 * both.enough.mismatch
-        said = assessed(task)
-        assert [row["guaranteed"] for row in said["readings"]] == [
+        told = said(task, found)
+        assert [row["guaranteed"] for row in told["readings"]] == [
             both.recordings.guaranteed,
             both.expert.guaranteed,
         ]
-        assert any("cut off" in each and "by chance" in each for each in said["recorded"])
+        assert any("cut off" in each and "by chance" in each for each in told["recorded"])
         other = assess(replace(task, match="expert"))
         assert other.guaranteed <= both.expert.guaranteed + 1e-3
         assert other.mismatch == both.expert.mismatch
@@ -344,25 +361,29 @@ class TestAssessment:
             kind.__name__ for kind in simulations.LEARNERS
         ]
 
+    @pytest.mark.usefixtures("adversary_alone")
     def test_with_too_many_features_to_know_what_no_policy_can_change(self, monkeypatch):
         known = assess(stored("road"))
         monkeypatch.setattr("teachirl.app.problem.problem.MANY", 3)
-        found = assess(stored("road"))
-        notes = assessed(stored("road"))["notes"]
+        asked = stored("road")
+        found = assess(asked)
+        notes = said(asked, found)["notes"]
         assert notes[0].startswith("With so many features it is not known")
         assert found.relative_risk == pytest.approx(found.risk)
         assert found.guaranteed == pytest.approx(known.guaranteed, abs=1e-6)
         for each, tighter in zip(found.guarantees, known.guarantees, strict=True):
             assert each.performance <= tighter.performance + 1e-6
 
+    @pytest.mark.usefixtures("adversary_alone")
     def test_nobody_matches(self):
-        found = assess(stored("recorded", mismatch=0.0))
+        asked = stored("recorded", mismatch=0.0)
+        found = assess(asked)
         assert found.guaranteed == 0.0
         assert found.witness is None
         assert found.differences == ()
         assert {each.performance for each in found.guarantees} == {0.0}
         assert all(math.isfinite(each.behind) for each in found.guarantees)
-        notes = assessed(stored("recorded", mismatch=0.0))["notes"]
+        notes = said(asked, found)["notes"]
         assert notes[-1].startswith("No policy matches what is shown")
         adversarial = next(each for each in found.learners if each.name == "Adversarial")
         assert adversarial.status is LearnStatus.NEAREST
@@ -381,7 +402,8 @@ class TestAssessment:
 
 class TestPlan:
     @pytest.mark.parametrize("kind", [ti.learners.MaxMargin, ti.learners.MinNormPoint, Projection])
-    def test_begins_where_things_stand(self, problem, kind):
+    def test_begins_where_things_stand(self, problem, monkeypatch, kind):
+        monkeypatch.setattr(simulations, "LEARNERS", (kind,))
         asked = problem(GRID, learner=kind())
         now, first = assess(asked), plan(asked).steps[0]
         own = next(each for each in now.learners if each.name == kind.__name__)
@@ -390,13 +412,13 @@ class TestPlan:
 
     @pytest.mark.parametrize("wanted", [0.3, 0.9, 0.99, 1.0])
     @pytest.mark.parametrize("limits", [{}, {"budget": 2}, {"max_cost": 3.5}])
-    def test_no_set_that_is_enough_is_cheaper(self, problem, wanted, limits):
+    def test_no_set_that_is_enough_is_cheaper(self, problem, brute_force, wanted, limits):
         asked = problem(GRID, asked=ti.Goals(wanted), **limits)
         found = plan(asked)
         assert found.chosen.searched is Searched.ALL and found.chosen.free == 5
         every = [
             (cost, value)
-            for members, (cost, value) in brute_force(asked).items()
+            for members, (cost, value) in brute_force(None).items()
             if len(members) <= limits.get("budget", 5) and cost <= limits.get("max_cost", 99.0)
         ]
         enough = [cost for cost, value in every if value >= wanted - 1e-9]
@@ -408,15 +430,15 @@ class TestPlan:
             cheapest = min(cost for cost, value in every if value >= most - 1e-6)
             assert found.steps[-1].guaranteed == pytest.approx(most, abs=2e-6)
             assert found.steps[-1].cost <= cheapest
-        assert "32 sets of 5 features were searched" in planned(asked)["searched"]
+        assert "32 sets of 5 features were searched" in said(asked, found)["searched"]
 
     @pytest.mark.parametrize("wanted", [0.5, 0.7, 2.0])
-    def test_no_set_that_keeps_a_limit_is_cheaper(self, problem, wanted):
+    def test_no_set_that_keeps_a_limit_is_cheaper(self, problem, brute_force, wanted):
         asked = problem(f'{GRID}[plan]\nguarantee = 0.5\nlimits = {{ "cell 3" = {wanted} }}\n')
         found, task, away = plan(asked), asked.task, -np.eye(16)[3]
         keep = [
             cost
-            for members, (cost, value) in brute_force(asked).items()
+            for members, (cost, value) in brute_force(None).items()
             if value >= 0.5
             and -worst_case(
                 asked.mdp,
@@ -432,7 +454,7 @@ class TestPlan:
 
     def test_a_budget_that_is_in_the_way_is_named(self, problem):
         asked = problem(PAIR, asked=ti.Goals(0.9), max_cost=1.0)
-        reason = planned(asked)["reason"]
+        reason = said(asked, plan(asked))["reason"]
         assert "Why not: no set of features within max_cost guarantees more" in reason
 
     def test_without_time_to_search_nothing_is_taught_that_is_not_needed(self, problem):
@@ -447,8 +469,9 @@ class TestPlan:
 
     def test_other_teachers_have_aims_of_their_own(self, problem):
         asked = problem(GRID, asked=ti.Goals(0.9), teacher=ti.teachers.TRGreedy())
-        assert plan(asked).chosen.searched is Searched.TEACHER
-        assert planned(asked)["searched"].startswith("The sets that TRGreedy leads through")
+        found = plan(asked)
+        assert found.chosen.searched is Searched.TEACHER
+        assert said(asked, found)["searched"].startswith("The sets that TRGreedy leads through")
 
     def test_two_are_taught_where_no_one_helps(self, problem):
         found = plan(problem(PAIR, asked=ti.Goals(0.9)))
@@ -470,8 +493,7 @@ class TestPlan:
         assert found.cut is Cut.INTERRUPTED and len(found.steps) == rounds + 1
         for step, same in zip(found.steps, whole.steps, strict=False):
             assert (step.name, step.guaranteed) == (same.name, same.guaranteed)
-        said = contents(answer(asked, found))
-        assert said["cut_short"].startswith("Cut short by Ctrl-C")
+        assert said(asked, found)["cut_short"].startswith("Cut short by Ctrl-C")
 
     def test_one_price_for_all(self, problem):
         text = re.sub(r"cost = .*", "cost = 2.0", GRID)
@@ -487,10 +509,12 @@ class TestPlan:
         taught = [each.feature for each in found.steps[1 : number + 1]]
         proved = guaranteed(asked, taught, step.mismatch)
         assert found.below[0] == number and found.below[1].name == "Projection"
-        below = planned(asked)["below"]
+        below = said(asked, found)["below"]
         reached, promised = (percent_at_least(x) for x in (step.performance, step.guaranteed))
-        said = f"At step {number}, Projection reaches {reached}, less than the {promised} that are "
-        assert below.startswith(said)
+        start = (
+            f"At step {number}, Projection reaches {reached}, less than the {promised} that are "
+        )
+        assert below.startswith(start)
         assert f"by {at_most(step.mismatch)} in its features" in below
         assert f"{percent_at_least(proved)} are guaranteed." in below
         assert proved <= step.performance < step.guaranteed
@@ -498,47 +522,53 @@ class TestPlan:
 
     def test_stops_where_what_was_asked_for_is_guaranteed(self, problem):
         wanted = 0.5
-        found = plan(problem(GRID, asked=ti.Goals(wanted)))
+        asked = problem(GRID, asked=ti.Goals(wanted))
+        found = plan(asked)
         assert found.reached and found.wanted == wanted
         assert found.steps[found.stop].guaranteed >= wanted
         assert all(step.guaranteed < wanted for step in found.steps[: found.stop])
-        reason = planned(problem(GRID, asked=ti.Goals(wanted)))["reason"]
+        reason = said(asked, found)["reason"]
         assert reason.endswith("50 % were asked for, and are guaranteed.")
 
     def test_says_why_it_is_not_reached(self, problem):
-        found = plan(problem(GRID, asked=ti.Goals(1.0), budget=1))
+        asked = problem(GRID, asked=ti.Goals(1.0), budget=1)
+        found = plan(asked)
         assert not found.reached
-        reason = planned(problem(GRID, asked=ti.Goals(1.0), budget=1))["reason"]
+        reason = said(asked, found)["reason"]
         assert reason.startswith("Stop after 1 step. Asked for, but not guaranteed: 100 % (")
         assert "raise budget" in reason
         assert len(found.steps) == 2
 
     def test_a_demonstration_that_earns_less_is_named_as_the_reason(self, problem):
         demo = ti.Policy.uniform(problem(GRID).mdp)
-        found = planned(problem(GRID, asked=ti.Goals(0.99), show=Show.POLICY, shown=demo))
-        assert "What is shown has a relative performance of" in found["reason"]
+        asked = problem(GRID, asked=ti.Goals(0.99), show=Show.POLICY, shown=demo)
+        reason = said(asked, plan(asked))["reason"]
+        assert "What is shown has a relative performance of" in reason
 
     def test_without_a_wish_it_stops_where_nothing_more_is_gained(self, problem):
-        found = plan(problem(GRID))
+        asked = problem(GRID)
+        found = plan(asked)
         best = max(step.guaranteed for step in found.steps)
         assert found.reached and found.wanted is None
         assert found.steps[found.stop].guaranteed >= best - 1e-3
         assert all(step.guaranteed < best - 1e-3 for step in found.steps[: found.stop])
         more = found.stop + 1 < len(found.steps)
-        reason = planned(problem(GRID))["reason"]
+        reason = said(asked, found)["reason"]
         assert ("the steps after it add less than 0.1 %" in reason) is more
 
     def test_a_budget_is_said_to_end_it(self, problem):
-        found = plan(problem(GRID, budget=1))
+        asked = problem(GRID, budget=1)
+        found = plan(asked)
         assert len(found.steps) == 2
-        reason = planned(problem(GRID, budget=1))["reason"]
+        reason = said(asked, found)["reason"]
         assert "add less" not in reason and "raise budget" in reason
 
     def test_all_can_be_asked_for(self, problem):
-        found = plan(problem(GRID, asked=ti.Goals(1.0)))
-        reason = planned(problem(GRID, asked=ti.Goals(1.0)))["reason"]
+        asked = problem(GRID, asked=ti.Goals(1.0))
+        found = plan(asked)
+        reason = said(asked, found)["reason"]
         assert found.reached and "100 % were asked for, and are guaranteed" in reason
-        assert frontier(problem(GRID, asked=ti.Goals(1.0))).enough is not None
+        assert frontier(asked).enough is not None
 
     @pytest.mark.parametrize("teacher", [ti.teachers.GapGreedy(), ti.teachers.TRGreedy()])
     def test_numbers_are_those_of_single_worst_cases(self, problem, teacher):
@@ -612,16 +642,17 @@ class TestPlan:
         )
         assert found.gap.lower <= least + 1e-9
         assert found.gap.risk == pytest.approx(found.steps[found.stop].risk)
-        assert f"{found.gap.risk:.3f}" in planned(asked)["nearness"]
+        assert f"{found.gap.risk:.3f}" in said(asked, found)["nearness"]
 
     def test_nothing_to_teach(self):
         found = plan(stored("recorded"))
         assert (found.stop, len(found.steps), found.gap) == (0, 1, None)
 
     def test_how_much_a_chosen_demonstration_would_add(self, problem):
-        found = plan(problem(CHAIN))
-        said = planned(problem(CHAIN))["demonstrate"]
-        assert said.startswith("Demonstrate an optimal policy. A policy chosen")
+        asked = problem(CHAIN)
+        found = plan(asked)
+        advice = said(asked, found)["demonstrate"]
+        assert advice.startswith("Demonstrate an optimal policy. A policy chosen")
         assert found.show.best.gain > 0.0
         assert found.differences == ()
 
@@ -630,8 +661,8 @@ class TestPlan:
         found = plan(asked)
         assert found.show.best is asked.chosen
         assert found.policy is asked.chosen.policy
-        said = planned(asked)["demonstrate"]
-        assert said.startswith("Demonstrate a policy that was chosen for this learner")
+        advice = said(asked, found)["demonstrate"]
+        assert advice.startswith("Demonstrate a policy that was chosen for this learner")
         best = ti.feature_expectations(asked.mdp, asked.task.best.policy)
         given_up = asked.weights @ (best - asked.chosen.expectations)
         assert sum(each.lost for each in found.differences) == pytest.approx(given_up)
@@ -640,7 +671,7 @@ class TestPlan:
         asked = stored("lake")
         found = plan(asked)
         assert [step.new_demonstration for step in found.steps] == [False, True]
-        assert planned(asked)["demonstrate"].startswith(
+        assert said(asked, found)["demonstrate"].startswith(
             "From step 1 on, demonstrate another policy"
         )
         assert found.policy is found.lesson.demonstration.policy
@@ -650,11 +681,11 @@ class TestPlan:
 class TestFrontier:
     @pytest.mark.parametrize("mismatch", [None, 0.05])
     @pytest.mark.parametrize("worth", [1e-6, 1e-3])
-    def test_is_the_best_of_all_sets(self, problem, mismatch, worth):
+    def test_is_the_best_of_all_sets(self, problem, brute_force, mismatch, worth):
         asked = replace(problem(GRID, asked=ti.Goals(0.5)), mismatch=mismatch)
         found = frontier(asked, worth=worth)
         assert found.exact and found.sets <= 32
-        every = brute_force(asked)
+        every = brute_force(mismatch)
         assert found.points[0].cost == 0.0 and found.points[0].features == ()
         for cost, value in every.values():
             reached = max(point.guaranteed for point in found.points if point.cost <= cost)
@@ -678,7 +709,9 @@ class TestFrontier:
         monkeypatch.setattr(SETS, "MOST", 3)
         some = frontier(asked)
         assert (some.exact, some.cut, some.free, some.left_out) == (False, None, 3, 2)
-        assert traced(asked)["method"].startswith("Of 5 features, all sets of the 3 that a greedy")
+        assert said(asked, some)["method"].startswith(
+            "Of 5 features, all sets of the 3 that a greedy"
+        )
         for curve in (exact, some):
             costs = [point.cost for point in curve.points]
             values = [point.guaranteed for point in curve.points]
@@ -692,9 +725,11 @@ class TestFrontier:
         ("cut", "allowed"),
         [*((Cut.OUT_OF_TIME, n) for n in (0, 4, 40, 120)), (Cut.INTERRUPTED, 120)],
     )
-    def test_what_was_found_until_it_is_cut_short_holds(self, problem, monkeypatch, cut, allowed):
+    def test_what_was_found_until_it_is_cut_short_holds(
+        self, problem, brute_force, monkeypatch, cut, allowed
+    ):
         asked, looks = problem(GRID, asked=ti.Goals(0.99)), iter(range(100_000))
-        every = brute_force(asked)
+        every = brute_force(None)
 
         def ticks():
             """After the first few times that one looks at the clock, the time is up."""
@@ -706,8 +741,7 @@ class TestFrontier:
         monkeypatch.setattr(clock, "seconds", ticks)
         found = frontier(asked, seconds=1.0)
         assert not found.exact and found.cut is cut
-        said = contents(answer(asked, found))
-        assert said["cut_short"].startswith("Cut short")
+        assert said(asked, found)["cut_short"].startswith("Cut short")
         assert found.points[0].features == ()
         for point in found.points:
             members = frozenset(asked.task.names.index(name) for name in point.features)
@@ -762,7 +796,7 @@ class TestFrontier:
         four = replace(asked.teachables, features=rows, costs=np.ones(4), names=tuple("abcd"))
         found = frontier(replace(asked, teachables=four))
         assert found.exact and found.sets == 16
-        assert "recorded episodes" in traced(asked)["notes"][-1]
+        assert "recorded episodes" in said(asked, frontier(asked))["notes"][-1]
 
     def test_nothing_to_teach(self, problem):
         found = frontier(problem(CHAIN.split("[teach]")[0], asked=ti.Goals(0.5)))
