@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from flint import fmpq, fmpq_mat
@@ -20,6 +20,8 @@ from teachirl.views.linear_algebra import extended_basis
 from teachirl.views.worldview import Worldview
 
 Vector = list[fmpq]
+# What is asked of one MDP again and again, all of its policies above all, is computed once.
+once = lru_cache(maxsize=2)
 
 
 def minimum(cost: Vector, matrix: list[Vector], right: Vector) -> fmpq | None:
@@ -94,6 +96,7 @@ def expectations(mdp: MDP, policy: Policy) -> Vector:
     return [dot(x, column) for column in zip(*features(mdp), strict=True)]
 
 
+@once
 def features(mdp: MDP) -> list[Vector]:
     """Φ [P, k]."""
     table = mdp.features if isinstance(mdp.features, np.ndarray) else mdp.features.toarray()
@@ -101,6 +104,7 @@ def features(mdp: MDP) -> list[Vector]:
     return [[exact(value) for value in row] for row in rows]
 
 
+@once
 def moves(mdp: MDP) -> list[Vector]:
     """T [P, S]."""
     return [[fraction(p) for p in row] for row in mdp.dynamics.transitions.toarray()]
@@ -151,6 +155,7 @@ def worst_case(mdp: MDP, view: Worldview, weights: Sequence[float], mu: Vector) 
     return minimum([dot(w, seen) for seen in phi], matrix, right)
 
 
+@once
 def vertices(mdp: MDP) -> list[Vector]:
     """μ of all deterministic policies: the vertices of M, and points between."""
     offsets, actions = mdp.dynamics.offsets, mdp.dynamics.actions

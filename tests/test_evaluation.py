@@ -1,5 +1,6 @@
 """Policies evaluated in every way that there is, against dense and exact solutions."""
 
+import itertools
 import math
 
 import numpy as np
@@ -32,7 +33,7 @@ def forced(method: Method, chain: Chain) -> Forced:
     n = len(chain.rows.indptr) - 1
     usual = Usual(False, 1, n**3, np.arange(n, dtype=np.uint32))
     other = Forced(chain.rows[:3], chain.discount, lambda: usual)
-    other.way = method
+    other.way, other.small = method, False
     return other
 
 
@@ -91,6 +92,29 @@ def test_every_way_agrees_with_a_dense_solve(kind, discount):
                 off = np.abs(found.x - visits[:, :columns]).sum(axis=0)
                 assert np.all(off <= found.error + 1e-13 * n / (1.0 - discount)), (method, n)
                 assert found.error.max() <= 1e-11 * n / (1.0 - discount) ** 1.5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_small_chains_are_solved_as_large_ones_are(kind):
+    """In one call, or in many: to the last bit, however it ends."""
+    rng, ways = np.random.default_rng(len(kind)), set()
+    for n, discount in itertools.product((1, 2, 23, 40), (0.3, 0.999)):
+        rows = rows_of(kind, n, rng)
+        for columns in (1, 3, 5):
+            small, large = chain_from(rows, discount), chain_from(rows, discount)
+            assert small.small
+            large.small = False
+            b = rng.standard_normal((n, columns))
+            for one, other in (
+                (small.values(b), large.values(b)),
+                (small.visits(np.abs(b)), large.visits(np.abs(b))),
+                (small.visits(np.ones((n, columns))), large.visits(np.ones((n, columns)))),
+            ):
+                assert np.array_equal(one.x, other.x)
+                assert np.array_equal(one.error, other.error)
+                assert one.method is other.method
+                ways.add(one.method)
+    assert Method.ELIMINATION in ways
 
 
 @settings(max_examples=60)
@@ -179,6 +203,7 @@ def test_ways_that_give_up_are_followed_by_others(monkeypatch):
     start = np.arange(36) / 630.0
     expected = np.linalg.solve(dense.T, start)
     rows = chain_of(mdp, policy).rows[:3]
+    monkeypatch.setattr(evaluation, "SMALL", 0)
     monkeypatch.setattr(Chain, "_by_elimination", lambda *_: None)
     monkeypatch.setattr(Chain, "_by_iteration", lambda *_: None)
     monkeypatch.setattr(Chain, "_by_krylov", lambda self, b, goals, flow: b.copy())  # wrong
@@ -231,6 +256,7 @@ def test_what_breaks_down_is_not_taken_for_a_solution(monkeypatch, name):
     chain = chain_of(mdp, ti.Policy.uniform(mdp))
     rewards = np.random.default_rng(0).normal(size=(mdp.n_states, 3))
     right = chain.values(rewards)
+    monkeypatch.setattr(evaluation, "SMALL", 0)
     monkeypatch.setattr(Chain, f"_by_{name}", lambda self, b, goals, flow: np.full_like(b, np.nan))
     again = chain_of(mdp, ti.Policy.uniform(mdp))
     for solved in (again.values(rewards), again.visits(np.abs(rewards))):

@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Floats, Ints, frozen
 from ..errors import require
+from ..mdp.kernels.soft import likeliest_rate
 from ..mdp.model import MDP
 from ..mdp.planning import optimal_policy
 from ..mdp.soft_planning import SoftModel
@@ -92,7 +93,12 @@ class Evidence:
         used = np.flatnonzero((kept > 0.0) & (ties < self.actions))
         shares, places = np.unique(1.0 - ties[used] / self.actions[used], return_inverse=True)
         sizes = np.bincount(places, kept[used], len(shares))
-        rate = _root(lambda e: slips / e - float((sizes * shares / (1.0 - e * shares)).sum()))
+        rate = likeliest_rate(
+            np.append(slips, sizes),
+            np.append(0.0, np.ones(len(shares))),
+            np.append(1.0, -shares),
+            HALVINGS,
+        )
         held = float(sizes @ np.log1p(-rate * shares))
         return of_habits + held + slips * math.log(rate) - float(wrong @ np.log(self.n[~right]))
 
@@ -161,7 +167,7 @@ class Evidence:
         self.values = point.values
         chances, counts = point.chances[self.seen], self.counts
         lift = 1.0 / self.n - chances
-        rate = _root(lambda e: float((counts * lift / (chances + e * lift)).sum()))
+        rate = likeliest_rate(counts, chances, lift, HALVINGS)
         return float(counts @ np.log(chances + rate * lift))
 
     def most(self, w: Floats) -> float:
@@ -171,20 +177,6 @@ class Evidence:
     def holds(self, w: Floats) -> bool:
         """Whether L(w) ≥ δQ, for weights w of length 1."""
         return self.optimal(w) >= self.enough or self.soft(w) >= self.enough
-
-
-def _root(slope: Callable[[float], float]) -> float:
-    """Where a falling function of a rate in (0, 1] is 0, or the end that is nearest."""
-    low, high = 1e-15, 1.0
-    if slope(low) <= 0.0:
-        return low
-    for _ in range(HALVINGS):
-        middle = math.sqrt(low * high)
-        if slope(middle) > 0.0:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 class Experts(enum.StrEnum):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from ..guarantees.solvers.blocks import block_count
-from ..mdp.evaluation import DIRECT_LIMIT
+from ..mdp.band_order import DIRECT_LIMIT
 from ..mdp.model import MDP
 from ..mdp.policy import Policy
 from .hull import approach

@@ -23,25 +23,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
 from ..arrays import Floats, frozen
-from ..precision import EPS, RESIDUAL, SOLVED
+from ..precision import RESIDUAL, SOLVED
+from .band_order import in_a_band
 from .kernels.block_elimination import Factors, eliminate, substitute, substitute_transposed
 from .kernels.chains import outflow, reordered, transposed, without_flow, without_loops
 from .kernels.components import strong_components
 from .kernels.krylov import solve_lanes
 from .kernels.linear import Flow, solve_flow, sweep_flow
 from .kernels.mixing import (
-    add_shifted,
+    flow_error,
     flow_left,
     iterate,
     rows_back,
     rows_in,
+    settle_values,
     sizes,
     values_left,
 )
+from .kernels.small_chains import BALANCED, GAVE_UP, TOO_FAR, small_values, small_visits
 
 if TYPE_CHECKING:
     from .dynamics import Dynamics
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
 # Elimination may store so many entries in each factor, as a multiple of those that the chain has,
 # and take so many products for each of them: at most, and for each column.
 FILL, MOST_WORK, WORK = 3.0, 100, 8
+# A chain with so many entries is small: to call kernels one by one takes longer than they do.
+SMALL = 2000
 # A chain mixes if so many steps suffice; after so many it is known how many there will be.
 STEPS, PROBE = 60, 25
 # BiCGSTAB gives up after so many steps.
@@ -57,9 +61,8 @@ KRYLOV_STEPS = 2000
 FEW = 4
 # Columns that a vector register holds; and how many numbers are solved for at once.
 LANES, BLOCK = 4, 1 << 23
-# Above this many states a factorisation may fill the memory, and above so many products of a band
-# matrix it may take seconds.
-DIRECT_LIMIT, MOST_BAND = 50_000, 20_000_000_000
+# With more products of a band matrix a factorisation may take seconds.
+MOST_BAND = 20_000_000_000
 # What ways cost, in products, as measured: a step of BiCGSTAB for each entry; elimination in a
 # band, as a multiple of its products; SuperLU for each entry, and as a multiple of these products.
 PASSES, BANDED, PREPARING, SPARSER = 6.0, 1.5, 500.0, 0.02
@@ -124,6 +127,7 @@ class Chain:
     ) -> None:
         self.rows, self.discount, self.sparse = _flow(rows, discount), discount, sparse
         self._usual = usual
+        self.small = sparse and len(self.rows.data) <= SMALL
         # Of what there is this share is left over: a few eps of a residual, times 1/(1 − γ).
         self.goal = max(SOLVED, RESIDUAL / (1.0 - discount))
 
@@ -136,23 +140,43 @@ class Chain:
         return _together([self._visits(part) for part in _parts(sources)], sources.shape[1])
 
     def _values(self, b: Floats) -> Solved:
-        most = sizes(b)[0]
-        beyond = self.discount / (1.0 - self.discount)
-        v, off, (low, high, reach), method = self._solved(b, self.goal * most, False)
-        add_shifted(v, off, beyond * 0.5 * (low + high))
-        longest = int(np.diff(self.rows.indptr).max())
-        # One backup is rounded, and rows sum to 1 up to rounding only: so does what is added.
-        rounded = reach + most + beyond * np.maximum(np.abs(low), np.abs(high))
-        rounding = (longest + 8) * EPS * rounded / (1.0 - self.discount)
-        return Solved(v, beyond * 0.5 * (high - low) + rounding, method)
+        found = self._at_once(small_values, b)
+        if found is None:
+            most = sizes(b)[0]
+            v, off, left, method = self._solved(b, self.goal * most, False)
+            found = Solved(v, settle_values(self.rows, v, off, *left, most), method)
+        return found
 
     def _visits(self, b: Floats) -> Solved:
-        most = sizes(b)[1]
-        y, method = b / (1.0 - self.discount), Method.ITERATION
-        left, reach = flow_left(self.rows, b, y, np.empty_like(b))
-        if np.any(left > self.goal * most):  # the sources are not in balance
-            y, _, (left, reach), method = self._solved(b, self.goal * most, True)
-        return Solved(y, (left + 8 * EPS * (reach + most)) / (1.0 - self.discount), method)
+        found = self._at_once(small_visits, b)
+        if found is None:
+            most = sizes(b)[1]
+            y, method = b / (1.0 - self.discount), Method.ITERATION
+            left = flow_left(self.rows, b, y, np.empty_like(b))
+            if np.any(left[0] > self.goal * most):  # the sources are not in balance
+                y, _, left, method = self._solved(b, self.goal * most, True)
+            found = Solved(y, flow_error(self.rows, *left, most), method)
+        return found
+
+    def _at_once(self, solve: Callable[..., Any], b: Floats) -> Solved | None:
+        """What elimination finds of a small chain, in one call; None where that is not enough."""
+        if not self.small or b.shape[1] <= self._gave_up:
+            return None
+        indices = frozen(self.rows.indices.view())
+        x, error, how = solve(self.rows, indices, b, self.goal, *self._allowed(b.shape[1]))
+        if how == GAVE_UP:
+            self._gave_up = b.shape[1]
+        if how in (GAVE_UP, TOO_FAR):
+            return None
+        return Solved(x, error, Method.ITERATION if how == BALANCED else Method.ELIMINATION)
+
+    _gave_up = 0  # for so many columns elimination would take too much
+
+    def _allowed(self, columns: int) -> tuple[int, int]:
+        """How many entries elimination may store in each factor, and how many products it may
+        take, for so many columns."""
+        entries = len(self.rows.data)
+        return int(FILL * entries) + 1, min(WORK * columns, MOST_WORK) * entries
 
     def _solved(self, b: Floats, goals: Floats, flow: bool) -> tuple[Floats, Floats, Any, Method]:
         """x; what it leaves over of b, at most the goals [m]; how much that is; and by whom."""
@@ -180,7 +204,7 @@ class Chain:
 
     def _ways(self, columns: int) -> Iterator[Method]:
         """What to try, for so many columns, until something succeeds."""
-        if self.sparse:
+        if self.sparse and columns > self._gave_up:
             yield Method.ELIMINATION
         usual = self.usual
         if usual.mixes:
@@ -208,9 +232,7 @@ class Chain:
     def _by_elimination(self, b: Floats, goals: Floats, flow: bool) -> Floats | None:
         order, bounds, rows = self._components
         if self._sparse_factors is None:
-            entries = len(rows.data)
-            work = min(WORK * b.shape[1], MOST_WORK) * entries
-            factors, done = eliminate(*rows, bounds, int(FILL * entries) + 1, work)
+            factors, done = eliminate(*rows, bounds, *self._allowed(b.shape[1]))
             if not done:
                 return None
             self._sparse_factors = factors
@@ -349,7 +371,7 @@ def usual_way(chain: Chain, graph: tuple[NDArray[Any], NDArray[Any]] | None = No
     mixes, steps = chain.probe()
     if mixes:
         return Usual(True)
-    return Usual(False, steps, *_band(*(chain.rows[:2] if graph is None else graph)))
+    return Usual(False, steps, *in_a_band(*(chain.rows[:2] if graph is None else graph)))
 
 
 def usual_of(dynamics: Dynamics) -> Usual:
@@ -363,24 +385,3 @@ def usual_of(dynamics: Dynamics) -> Usual:
     # The pairs of a state are neighbours, so their successors together are the state's.
     graph = (rows.indptr[dynamics.offsets], rows.indices)
     return usual_way(Chain(chain, dynamics.discount), graph)
-
-
-def _band(indptr: NDArray[Any], indices: NDArray[Any]) -> tuple[float, NDArray[np.uint32] | None]:
-    """An order in which the entries of a graph lie in a band, but for states that many lead to,
-    which come last; and how many products elimination then needs at most."""
-    n = len(indptr) - 1
-    if n > DIRECT_LIMIT:
-        return math.inf, None
-    indices = np.array(indices, dtype=np.int32)
-    rows = sp.csr_array((np.ones(len(indices), bool), indices, indptr), shape=(n, n))
-    counts = np.bincount(indices, minlength=n)
-    hubs = counts > 20 + 10 * counts.mean()
-    kept = np.flatnonzero(~hubs)
-    graph = sp.coo_array(rows[kept][:, kept])
-    order = reverse_cuthill_mckee(sp.csr_array(graph + graph.T), symmetric_mode=True)
-    places = np.empty(len(kept), dtype=np.int64)
-    places[order] = np.arange(len(kept))
-    width = int(np.abs(places[graph.coords[0]] - places[graph.coords[1]]).max(initial=0)) + 1
-    width += n - len(kept)
-    whole = np.concatenate([kept[order], np.flatnonzero(hubs)]).astype(np.uint32)
-    return float(n) * width**2, whole

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...precision import EPS
 from .lanes import back_up
 from .layouts import compiled, part
 
@@ -112,11 +113,37 @@ def flow_left(operator, b, x, out):
 
 
 @compiled
-def add_shifted(x, off, shift):
-    """x ← x + off + shift, [S, m] and [m]."""
+def settle_values(operator, x, off, low, high, reach, most):
+    """x ← x + D + γ/(1 − γ)·mid(D), for values x [S, m] that leave D = `off` of rewards over.
+
+    low, high and reach [m] are what `values_left` gives back, most [m] the largest rewards. Gives
+    back what any entry may then be off by, [m]: γ/(1 − γ)·(high − low)/2, and rounding.
+    """
+    away = 1.0 - operator.discount
+    beyond = operator.discount / away
+    longest, error = 0, np.empty(low.size)
+    for s in range(x.shape[0]):
+        longest = max(longest, operator.indptr[s + 1] - operator.indptr[s])
+    for lane in range(low.size):
+        # One backup is rounded, and rows sum to 1 up to rounding only: so does what is added.
+        rounded = reach[lane] + most[lane] + beyond * max(abs(low[lane]), abs(high[lane]))
+        rounding = (longest + 8) * EPS * rounded / away
+        error[lane] = beyond * 0.5 * (high[lane] - low[lane]) + rounding
     for s in range(np.uint64(0), np.uint64(x.shape[0])):
         for lane in range(np.uint64(0), np.uint64(x.shape[1])):
-            x[s, lane] += off[s, lane] + shift[lane]
+            x[s, lane] += off[s, lane] + beyond * 0.5 * (low[lane] + high[lane])
+    return error
+
+
+@compiled
+def flow_error(operator, left, reach, most):
+    """What the 1-norm of visits may be off by, [m], given what `flow_left` gives back, and that of
+    their sources."""
+    error = np.empty(left.size)
+    for lane in range(left.size):
+        rounding = 8 * EPS * (reach[lane] + most[lane])
+        error[lane] = (left[lane] + rounding) / (1.0 - operator.discount)
+    return error
 
 
 @compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .aims import extremes
-from .layouts import compiled
+from .layouts import compiled, part
 from .linear import Flow, apply, bicgstab, copy, sweep_flow
 
 # Policy iteration may take some rounds to get anywhere; after so many, sweeps must do.
@@ -131,3 +131,28 @@ def soft_solve(dynamics, chain, slots, reward, v, discount, rounding, rounds):
         goal = max(0.1 * (1.0 - discount) * min(spread, 1.0) * spread, 0.1 * finest)
         v += solve_system(Flow(chain[0], chain[1], moved, discount), rest, step, goal)
     return backed_up, chances, low, high, largest
+
+
+@part
+def rise(counts, base, lift, rate):
+    """The slope of Σ counts log(base + rate · lift) in the rate."""
+    total = 0.0
+    for i in range(counts.size):
+        total += counts[i] * lift[i] / (base[i] + rate * lift[i])
+    return total
+
+
+@compiled
+def likeliest_rate(counts, base, lift, halvings):
+    """The rate in (0, 1] with the largest Σ counts log(base + rate · lift), which is concave: its
+    order of magnitude is halved so often."""
+    low, high = 1e-15, 1.0
+    if rise(counts, base, lift, low) <= 0.0:
+        return low
+    for _ in range(halvings):
+        middle = np.sqrt(low * high)
+        if rise(counts, base, lift, middle) > 0.0:
+            low = middle
+        else:
+            high = middle
+    return low

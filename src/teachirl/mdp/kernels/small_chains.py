@@ -1,0 +1,72 @@
+"""Small chains solved in one call: each step takes less time than Python needs to ask for it.
+
+What is called here, and in which order, is what `Chain` does step by step for larger ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .block_elimination import eliminate, substitute, substitute_transposed
+from .chains import reordered
+from .components import strong_components
+from .layouts import compiled, part
+from .mixing import flow_error, flow_left, rows_back, rows_in, settle_values, sizes, values_left
+
+# How it ended: elimination takes too much, or is not near enough; it was, or nothing was to do.
+GAVE_UP, TOO_FAR, ELIMINATED, BALANCED = 0, 1, 2, 3
+
+
+@part
+def eliminated(rows, indices, b, room, work, flow):
+    """x [S, m] with (I − γP) x = b, or with Pᵀ if `flow`, and whether room and work sufficed.
+
+    `indices` are those of the rows, read-only, as components of other graphs are compiled for.
+    """
+    order, bounds = strong_components(rows.indptr, indices)
+    first, targets, shares = reordered(rows.indptr, rows.indices, rows.data, order)
+    factors, done = eliminate(first, targets, shares, rows.discount, bounds, room, work)
+    x = rows_in(b, order)
+    if done and flow:
+        substitute_transposed(first, targets, shares, rows.discount, bounds, factors, x)
+    elif done:
+        substitute(first, targets, shares, rows.discount, bounds, factors, x)
+    return rows_back(x, order), done
+
+
+@part
+def all_near(missed, goal, most):
+    """Whether what is missed [m] is at most this share of what there is; what is no number, never
+    is."""
+    for lane in range(missed.size):
+        if not (missed[lane] >= 0.0 and missed[lane] <= goal * most[lane]):
+            return False
+    return True
+
+
+@compiled
+def small_values(rows, indices, b, goal, room, work):
+    """Values [S, m] of rewards b, what they may be off by [m], and how it ended."""
+    x, done = eliminated(rows, indices, b, room, work, False)
+    most, off = sizes(b)[0], np.empty_like(x)
+    low, high, reach = values_left(rows, b, x, off)
+    how = TOO_FAR if done else GAVE_UP
+    if done and all_near(0.5 * (high - low), goal, most):
+        how = ELIMINATED
+    return x, settle_values(rows, x, off, low, high, reach, most), how
+
+
+@compiled
+def small_visits(rows, indices, b, goal, room, work):
+    """Visits [S, m] from sources b, what their 1-norms may be off by [m], and how it ended."""
+    most = sizes(b)[1]
+    y = b / (1.0 - rows.discount)
+    off, how = np.empty_like(y), BALANCED
+    left, reach = flow_left(rows, b, y, off)
+    if np.any(left > goal * most):  # the sources are not in balance
+        y, done = eliminated(rows, indices, b, room, work, True)
+        left, reach = flow_left(rows, b, y, off)
+        how = TOO_FAR if done else GAVE_UP
+        if done and all_near(left, goal, most):
+            how = ELIMINATED
+    return y, flow_error(rows, left, reach, most), how
