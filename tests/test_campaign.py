@@ -27,7 +27,7 @@ KINDS = [
 @pytest.mark.slow
 def test_a_part_of_the_campaign(tmp_path):
     result = subprocess.run(
-        [sys.executable, FOLDER, *KINDS, "--share", "0.01", "--workers", "1", "--out", tmp_path],
+        [sys.executable, FOLDER, *KINDS, "--share", "0.004", "--workers", "1", "--out", tmp_path],
         capture_output=True,
         text=True,
         timeout=300,

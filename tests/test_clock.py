@@ -107,7 +107,7 @@ from teachirl.mdp.kernels import length
 length(np.ones(5))
 """
     package = tmp_path / "teachirl"
-    shutil.copytree(Path(ti.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(ti.__file__).parent, package, ignore=shutil.ignore_patterns("*.nb?"))
 
     def said():
         return subprocess.run(

@@ -102,8 +102,8 @@ def test_a_unit_that_keeps_killing_workers_is_named_and_the_rest_go_on(tmp_path)
     jobs = jobs_of(Settings(), of_kinds(*kinds))
     done, told = [], []
     with (
-        # Fewer deaths until Dask gives up, since each takes a second.
-        scheduler(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1") as (_, address),
+        # One death until Dask gives up, since each takes a second.
+        scheduler(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as (_, address),
         worker(tmp_path, address, "--nanny", "--nworkers", "2"),
     ):
         failed = run_units(

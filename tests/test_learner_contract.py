@@ -386,6 +386,9 @@ def constructed() -> Iterator[object]:
             made = getattr(learners, name)()
         except TypeError:  # protocols, results, statuses
             continue
+        if isinstance(made, learners.MultiplicativeWeights):
+            # One target is so far away that it takes all its steps, time and again.
+            made = dataclasses.replace(made, max_steps=1_500)
         yield pytest.param(made, id=name)
 
 

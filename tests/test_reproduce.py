@@ -23,8 +23,6 @@ from teachirl.study.experiments.reproduce import reproduce
 from teachirl.study.results_database import Store
 
 COMMAND = [sys.executable, "-m", "teachirl", "reproduce", "--quick"]
-NAMES = ["fig4", "fig6"]
-in_turn = pytest.mark.xdist_group("reproduce")
 
 
 def stored(folder):
@@ -38,11 +36,11 @@ def stored(folder):
 
 
 def any_stored(folder):
-    """Whether a unit is in the store, which may not be whole yet."""
+    """What is in a store that may not be whole yet."""
     try:
-        return bool(stored(folder))
+        return stored(folder)
     except TeachirlError:  # or another process is needed to mend it first
-        return False
+        return {}
 
 
 def everything():
@@ -93,29 +91,19 @@ def test_records_cannot_be_changed():
     assert csv_text(everything()).count("\n") == 22
 
 
-def started(out, workers):
-    return subprocess.Popen(
-        [*COMMAND, *NAMES, "--out", str(out), "--workers", str(workers)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "NO_COLOR": "1"},
-        text=True,
-    )
+def commanded(monkeypatch, capsys, *arguments):
+    """Call the command: its exit code, and what it printed to stdout and to stderr."""
+    monkeypatch.setattr(sys, "argv", ["teachirl", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    return ended.value.code, *capsys.readouterr()
 
 
-@pytest.fixture(scope="module")
-def calm(tmp_path_factory):
-    """A folder in which the command ran undisturbed, and what it printed."""
-    folder = tmp_path_factory.mktemp("calm")
-    command = started(folder, 2)
-    out, err = command.communicate(timeout=300)
-    assert (command.returncode, err) == (0, "")  # quiet when piped
-    return folder, out
-
-
-@in_turn
-def test_only_what_is_asked_for_and_nothing_twice(calm, monkeypatch):
-    folder, printed = calm
+def test_only_what_is_asked_for_and_nothing_twice(tmp_path, monkeypatch, capsys):
+    folder = tmp_path
+    command = ["reproduce", "--quick", "fig4", "fig6", "--out", folder, "--workers", "2"]
+    code, printed, err = commanded(monkeypatch, capsys, *command)
+    assert (code, err) == (0, "")  # quiet when piped
     figures = {path.name for path in (folder / "quick" / "figures").iterdir()}
     assert figures == {
         f"{name}.{suffix}"
@@ -164,7 +152,7 @@ def test_the_page_s_own_experiment(tmp_path):
     assert (tmp_path / "out" / "quick" / "figures" / "mine.png").exists()
 
 
-def own_experiment(path, square="size**2", analysis="Findings(())"):
+def own_experiment(path, square="size**2", analysis="Findings(())", sizes=(2,)):
     path.parent.mkdir(exist_ok=True)
     path.write_text(
         "from dataclasses import dataclass\n"
@@ -173,7 +161,7 @@ def own_experiment(path, square="size**2", analysis="Findings(())"):
         "@dataclass(frozen=True)\n"
         "class Settings:\n"
         "    sizes: tuple[int, ...] = (2, 3)\n"
-        "MINE = Experiment('mine', Settings(), Settings((2,)),\n"
+        f"MINE = Experiment('mine', Settings(), Settings({(*sizes,)}),\n"
         "    lambda s: [{'size': size} for size in s.sizes],\n"
         f"    lambda s, size: Result({{'square': {square}}}),\n"
         f"    lambda s, results: {analysis})\n"
@@ -197,22 +185,15 @@ def test_files_of_one_name_and_changed_files_do_not_share_results(tmp_path, monk
 
 def test_an_analysis_that_fails_stops_no_other(tmp_path):
     bad = own_experiment(tmp_path / "bad" / "mine.py", analysis="1 / 0")
-    report = reproduce([bad, "fig6"], quick=True, out=tmp_path / "out", workers=1)
-    assert [chapter.record.experiment for chapter in report.chapters] == ["fig6"]
+    good = own_experiment(tmp_path / "good" / "mine.py")
+    report = reproduce([bad, good], quick=True, out=tmp_path / "out", workers=1)
+    assert [chapter.record.experiment for chapter in report.chapters] == [good]
     [failed] = report.failed
     assert failed.startswith(f"{bad}: its analysis failed")
     assert "ZeroDivisionError" in failed
 
 
 DRAWN = "Findings((Figure('own', '', (Panel('', 'x', 'y', (Curve('a', [0], [1]),)),)),))"
-
-
-def commanded(monkeypatch, capsys, *arguments):
-    """Call the command: its exit code, and what it printed to stderr."""
-    monkeypatch.setattr(sys, "argv", ["teachirl", *map(str, arguments)])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    return ended.value.code, capsys.readouterr().err
 
 
 @pytest.mark.parametrize("problem", ["full", "file"])
@@ -230,7 +211,7 @@ def test_figures_that_cannot_be_written(tmp_path, monkeypatch, capsys, problem):
 
         monkeypatch.setattr(os, "fsync", full)
         said = f"teachirl: {folder / 'quick' / 'figures' / 'own.pdf'}: No space left on device\n"
-    assert commanded(monkeypatch, capsys, *command) == (2, said)
+    assert commanded(monkeypatch, capsys, *command) == (2, "", said)
     assert [values["square"] for values in stored(folder).values()] == [4]
     assert not list(folder.rglob("*.tmp"))
     monkeypatch.undo()
@@ -240,7 +221,8 @@ def test_figures_that_cannot_be_written(tmp_path, monkeypatch, capsys, problem):
     monkeypatch.setattr(
         "teachirl.study.experiments.reproduce.run_units", lambda jobs, **options: list(jobs)
     )
-    assert commanded(monkeypatch, capsys, *command) == (0, "")
+    code, _, err = commanded(monkeypatch, capsys, *command)
+    assert (code, err) == (0, "")
     assert (folder / "quick" / "figures" / "own.pdf").exists()
 
 
@@ -249,11 +231,13 @@ def test_a_disk_that_is_full_at_any_byte(tmp_path):
     limits = (0, 1, 4096, 10_000)
     code = (
         "import resource, sys; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
-        "from test_reproduce import everything; from teachirl.figures.drawing import *\n"
+        "from test_reproduce import everything; from teachirl.figures import drawing\n"
+        "contents = drawing.figure_contents(everything(), drawing.FORMATS)\n"
+        "drawing.figure_contents = lambda figure, formats: contents\n"
         "most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]\n"
         f"for limit in {limits}:\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))\n"
-        "    try: write_figure(everything(), Path(sys.argv[2]) / str(limit))\n"
+        "    try: drawing.write_figure(everything(), Path(sys.argv[2]) / str(limit))\n"
         "    except OSError as error: sys.stderr.write(error.filename + chr(10))\n"
     )
     result = subprocess.run(
@@ -285,38 +269,43 @@ def test_a_unit_that_fails_is_named_and_the_rest_is_kept(tmp_path):
     bad = tmp_path / "bad.py"
     text = Path(small_experiment.__file__).read_text(encoding="utf-8")
     bad.write_text(text.replace('first: str = "good"', 'first: str = "raising"'))
-    own = f"{bad}:SMALL"
-    report = reproduce([own, "fig6"], quick=True, out=tmp_path / "out", workers=2)
-    assert [chapter.record.experiment for chapter in report.chapters] == ["fig6"]
+    own, good = f"{bad}:SMALL", own_experiment(tmp_path / "good" / "mine.py")
+    report = reproduce([own, good], quick=True, out=tmp_path / "out", workers=2)
+    assert [chapter.record.experiment for chapter in report.chapters] == [good]
     [failed] = report.failed
     assert f"{own}, trial 0, kind raising: ValueError" in failed
     assert "Traceback" in failed
     assert len([key for key in stored(tmp_path / "out") if key[0] == own]) == 2
 
 
-@in_turn
 @pytest.mark.slow
-def test_killed_at_all_stages_it_ends_with_the_same_bits(calm, tmp_path):
-    undisturbed, _ = calm
+def test_killed_at_all_stages_it_ends_with_the_same_bits(tmp_path):
+    small = own_experiment(tmp_path / "own" / "mine.py", sizes=range(12), analysis=DRAWN)
+    names, undisturbed, folder = [small, "fig6"], tmp_path / "undisturbed", tmp_path / "killed"
+    reproduce(names, quick=True, out=undisturbed, workers=2)
+
+    def started():
+        command = [*COMMAND, *names, "--out", folder, "--workers", "1"]  # not two, as above
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     dice, killed = random.Random(6), 0
-    # When there is a store, when a unit is in it, and when something is drawn; and somewhat later.
+    # When there is a store, when a unit is in it, when several are, and when something is drawn;
+    # and somewhat later.
     for stage in (
-        lambda: list(tmp_path.iterdir()),
-        lambda: any_stored(tmp_path),
-        lambda: list(tmp_path.glob("quick/figures/*")),
+        folder.exists,
+        lambda: len(any_stored(folder)) > 0,
+        lambda: len(any_stored(folder)) > 6,
+        lambda: list(folder.glob("quick/figures/*")),
     ):
-        process = started(tmp_path, 1)  # its results are those of two workers
+        process = started()
         until(lambda stage=stage, process=process: stage() or process.poll() is not None)
         time.sleep(dice.uniform(0.0, 0.2))
         process.send_signal(signal.SIGKILL)
-        process.communicate()
-        killed += process.returncode == -signal.SIGKILL
+        killed += process.wait() == -signal.SIGKILL
     assert killed > 0
-    process = started(tmp_path, 1)
-    process.communicate(timeout=300)
-    assert process.returncode == 0
-    assert stored(tmp_path) == stored(undisturbed)
+    assert started().wait(timeout=300) == 0
+    assert stored(folder) == stored(undisturbed)
     for path in sorted((undisturbed / "quick").rglob("*.*")):
         if path.name != "reproduction.md":  # says how long it took
-            again = tmp_path / path.relative_to(undisturbed)
+            again = folder / path.relative_to(undisturbed)
             assert again.read_bytes() == path.read_bytes(), path.name
