@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from numba.core.event import trigger_event
 
 from teachirl.figures.records import Findings
 from teachirl.study.engine import Job, run_units

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +21,16 @@ HOMES = {
     if isinstance(line, ast.ImportFrom)
     for each in line.names
 }
+
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+@cache
+def parsed(path):
+    """The text of a module and its tree, for all tests that look at it."""
+    text = path.read_text(encoding="utf-8")
+    return text, list(ast.walk(ast.parse(text)))
 
 
 def run(code):
@@ -99,11 +110,12 @@ def test_the_plan_shows_every_room():
     assert len(entries) <= 23
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.stem)
+@pytest.mark.xdist_group("parsed")
 def test_modules_and_functions_are_short(path):
-    text = path.read_text(encoding="utf-8")
+    text, nodes = parsed(path)
     assert len(text.splitlines()) <= 400
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             assert node.end_lineno - node.lineno < 80, node.name
 
@@ -111,7 +123,7 @@ def test_modules_and_functions_are_short(path):
 def imported_by(path):
     """The rooms that a module imports from, wherever in it, and what it takes."""
     here = path.relative_to(PACKAGE).parent.parts
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in parsed(path)[1]:
         if isinstance(node, ast.Import):
             assert not [each.name for each in node.names if each.name.startswith("teachirl")]
         if isinstance(node, ast.ImportFrom) and (node.level or node.module.startswith("teachirl")):
@@ -121,7 +133,8 @@ def imported_by(path):
                 yield next(filter(None, target), each.name), each.name
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.stem)
+@pytest.mark.xdist_group("parsed")
 def test_imports_point_one_way(path):
     room = path.relative_to(PACKAGE).with_suffix("").parts[0]
     for other, name in imported_by(path):

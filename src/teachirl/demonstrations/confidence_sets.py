@@ -17,7 +17,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv
+import scipy  # its parts are loaded when they are used
 
 from ..arrays import Floats, Ints
 
@@ -66,6 +66,7 @@ def row_sets(counts: Ints, indptr: Ints, delta: float, *, fixed_tries: bool) -> 
     tail = (0.5 * share / events)[owners]
     lower, upper = np.zeros(len(c)), np.ones(len(c))
     some, rest = known & (c > 0), known & (c < n)
+    betaincinv = scipy.special.betaincinv
     lower[some] = betaincinv(c[some], (n - c)[some] + 1.0, tail[some]) * (1.0 - INVERSE)
     above = betaincinv((n - c)[rest], c[rest] + 1.0, tail[rest]) * (1.0 - INVERSE)
     upper[rest] = np.minimum(1.0 - above + INVERSE * (1.0 - above), 1.0)
