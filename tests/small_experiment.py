@@ -44,6 +44,10 @@ def units(settings):
 
 def compiling(seconds):
     """Seem to compile a function that calls another, for so long, half of it busily."""
+    from numba.core.event import trigger_event  # most units need no Numba
+
+    from teachirl.mdp import clock  # noqa: F401, it listens
+
     begun, busy = time.perf_counter(), time.thread_time()
     with trigger_event("numba:compile"):
         while time.thread_time() - busy < 0.5 * seconds:

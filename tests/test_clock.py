@@ -15,7 +15,7 @@ from numba.core.event import trigger_event
 
 import teachirl as ti
 from small_experiment import Settings, compiling, jobs_of, of_kinds
-from teachirl.mdp import clock
+from teachirl.mdp import clock, compilation
 from teachirl.study.engine import run_units
 
 
@@ -28,22 +28,22 @@ class Screen(io.StringIO):
 def screen(monkeypatch):
     """A terminal for stderr, in a process that has told of nothing yet."""
     shown = Screen()
-    monkeypatch.setattr(clock, "sys", SimpleNamespace(stderr=shown))
-    monkeypatch.setattr(clock, "_spent", clock._Spent())
-    clock.tell_compiling.cache_clear()
+    monkeypatch.setattr(compilation, "sys", SimpleNamespace(stderr=shown))
+    monkeypatch.setattr(compilation, "spent", compilation.Spent())
+    compilation.tell_compiling.cache_clear()
     yield shown
-    clock.tell_compiling.cache_clear()
+    compilation.tell_compiling.cache_clear()
 
 
 def test_clocks_stand_still(screen, monkeypatch):
-    monkeypatch.setattr(clock, "PATIENCE", 600.0)  # also on a busy machine
+    monkeypatch.setattr(compilation, "PATIENCE", 600.0)  # also on a busy machine
     truly, busy = time.perf_counter(), time.thread_time()
-    real, processor = clock.seconds(), clock.processor_seconds()
+    real, processor = clock.seconds(), compilation.processor_seconds()
     compiling(0.2)
     compiling(0.2)
     assert time.perf_counter() - truly >= 0.4
     assert clock.seconds() - real <= time.perf_counter() - truly - 0.4
-    assert clock.processor_seconds() - processor <= time.thread_time() - busy - 0.2
+    assert compilation.processor_seconds() - processor <= time.thread_time() - busy - 0.2
     assert screen.getvalue() == ""
 
 
@@ -65,24 +65,24 @@ def test_the_clock_of_another_thread_goes_on(screen):
 
 
 def test_a_long_compilation_is_told_of_once(screen, monkeypatch):
-    monkeypatch.setattr(clock, "PATIENCE", 600.0)
+    monkeypatch.setattr(compilation, "PATIENCE", 600.0)
     compiling(0.06)
     assert screen.getvalue() == ""
-    monkeypatch.setattr(clock, "PATIENCE", 0.05)
+    monkeypatch.setattr(compilation, "PATIENCE", 0.05)
     compiling(0.01)  # together they take long
-    assert screen.getvalue() == clock.MESSAGE + "\n"
+    assert screen.getvalue() == compilation.MESSAGE + "\n"
     compiling(0.2)
-    assert screen.getvalue() == clock.MESSAGE + "\n"
+    assert screen.getvalue() == compilation.MESSAGE + "\n"
 
 
 @pytest.mark.parametrize("session", [False, True])
 def test_only_who_looks_on_is_told(screen, monkeypatch, session):
-    monkeypatch.setattr(clock, "PATIENCE", 0.0)
+    monkeypatch.setattr(compilation, "PATIENCE", 0.0)
     monkeypatch.setattr(screen, "isatty", lambda: False)
     if session:
-        clock.sys.ps1 = ">>> "
+        compilation.sys.ps1 = ">>> "
     compiling(0.01)
-    assert screen.getvalue() == (clock.MESSAGE + "\n" if session else "")
+    assert screen.getvalue() == (compilation.MESSAGE + "\n" if session else "")
 
 
 def test_workers_tell_the_process_that_started_them(screen):
@@ -93,7 +93,7 @@ def test_workers_tell_the_process_that_started_them(screen):
         on_done=lambda _, outcome: elapsed.append(outcome.elapsed),
     )
     assert failed == []
-    assert screen.getvalue() == clock.MESSAGE + "\n"
+    assert screen.getvalue() == compilation.MESSAGE + "\n"
     assert len(elapsed) == 3 and 0.0 < max(elapsed) < 0.5
 
 
@@ -101,8 +101,8 @@ def test_what_is_cached_is_not_compiled(tmp_path):
     code = """
 import sys
 import numpy as np
-from teachirl.mdp import clock
-clock.PATIENCE, sys.ps1 = -1.0, ">>> "
+from teachirl.mdp import compilation
+compilation.PATIENCE, sys.ps1 = -1.0, ">>> "
 from teachirl.mdp.kernels import length
 length(np.ones(5))
 """
@@ -122,8 +122,8 @@ length(np.ones(5))
             timeout=120,
         ).stderr
 
-    assert [said(), said()] == [clock.MESSAGE + "\n", ""]
+    assert [said(), said()] == [compilation.MESSAGE + "\n", ""]
     # What a kernel calls is compiled into it: another one's file may be what has changed.
     with (package / "mdp" / "kernels" / "walks.py").open("a") as file:
         file.write("# Changed.\n")
-    assert said() == clock.MESSAGE + "\n"
+    assert said() == compilation.MESSAGE + "\n"

@@ -168,7 +168,7 @@ class TestSimulators:
         assert seen == [(0, 2), (6, 6)]
         ti.worlds.from_simulator(Corridor(), 0.9, progress=True)
         assert capsys.readouterr().err == ""  # nobody looks on
-        monkeypatch.setattr("teachirl.mdp.clock.attended", lambda: True)
+        monkeypatch.setattr("teachirl.worlds.exploration.attended", lambda: True)
         times = iter(range(0, 10**6, 5))
         monkeypatch.setattr("teachirl.worlds.exploration.time.monotonic", lambda: next(times))
         ti.worlds.from_simulator(Corridor(), 0.9, progress=True)

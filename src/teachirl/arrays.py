@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
+import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import InvalidInputError, require
@@ -77,7 +77,7 @@ def is_sparse_sequence(transitions: object) -> bool:
     return (
         isinstance(transitions, (list, tuple))
         and len(transitions) > 0
-        and all(sp.issparse(matrix) for matrix in transitions)
+        and all(scipy.sparse.issparse(matrix) for matrix in transitions)
     )
 
 

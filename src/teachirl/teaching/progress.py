@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from ..errors import one_line, require
 from ..mdp import clock
+from ..mdp.compilation import attended
 from .lesson_record import Round
 
 Progress: TypeAlias = bool | Callable[[Round], object]
@@ -70,7 +71,7 @@ def telling(progress: Progress, taught: int, most: int) -> Iterator[Callable[[Ro
     )
     if callable(progress):
         yield progress
-    elif progress and clock.attended():
+    elif progress and attended():
         line = Line(taught, most)
         try:
             yield line

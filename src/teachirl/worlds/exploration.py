@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from ..arrays import Names
 from ..errors import InvalidInputError, require
-from ..mdp import clock
+from ..mdp.compilation import attended
 from ..mdp.model import MDP
 
 # Whether to tell on stderr, or whom to tell, how many states were explored, and how many met.
@@ -283,7 +283,7 @@ def _telling(progress: Progress) -> Iterator[Callable[[int, int], object]]:
     )
     if callable(progress):
         yield progress
-    elif not (progress and clock.attended()):
+    elif not (progress and attended()):
         yield lambda explored, met: None
     else:
         began = time.monotonic()

@@ -123,8 +123,11 @@ def _attempt() -> Callable[[str], str]:
     """
 
     def attempt(text: str) -> str:
+        import numba
+
         from teachirl.study.engine import worker
 
+        numba.set_num_threads(1)  # as those of this machine have it by their environment
         return worker.attempt(text)
 
     return attempt

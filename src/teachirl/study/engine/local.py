@@ -17,7 +17,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import cast
 
-from ...mdp import clock
+from ...mdp.compilation import tell_compiling
 from .jobs import COMPILING, EngineError, Job, Ledger
 
 # A job is given up when this many processes died of it, and all work when as many in a row died
@@ -81,7 +81,7 @@ class _Pool:
                 if message is None:
                     self.bury(worker)
                 elif message == COMPILING:
-                    clock.tell_compiling()
+                    tell_compiling()
                 else:
                     self.hear(worker, message)
 

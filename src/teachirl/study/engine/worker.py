@@ -16,9 +16,7 @@ import traceback
 from functools import cache
 from multiprocessing.connection import Connection
 
-import numba
-
-from ...mdp import clock
+from ...mdp.compilation import on_compiling, processor_seconds
 from ..experiments.experiment import perform
 from ..provenance import package_versions
 from .jobs import COMPILING
@@ -32,14 +30,13 @@ def attempt(text: str) -> str:
     >>> print(json.loads(attempt("no job"))["error"])
     JSONDecodeError: Expecting value: line 1 column 1 (char 0)
     """
-    numba.set_num_threads(1)
-    started = clock.processor_seconds()
+    started = processor_seconds()
     try:
         said = json.loads(perform(text))
     except (Exception, SystemExit) as error:
         line = " ".join(str(error).split())
         said = {"error": f"{type(error).__name__}: {line}", "traceback": traceback.format_exc()}
-    said["elapsed"] = clock.processor_seconds() - started
+    said["elapsed"] = processor_seconds() - started
     said["worker"] = f"{socket.gethostname()}:{os.getpid()}"
     said["packages"] = PACKAGES
     return json.dumps(said)
@@ -54,7 +51,7 @@ def main() -> None:
     connection = Connection(descriptor)
     jobs: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, jobs), daemon=True).start()
-    clock.on_compiling(cache(lambda: connection.send_bytes(COMPILING)))
+    on_compiling(cache(lambda: connection.send_bytes(COMPILING)))
     try:
         connection.send_bytes(b"ready")
         while True:
