@@ -11,8 +11,8 @@ import teachirl as ti
 from results import written
 from teachirl.app import cli
 from teachirl.app.decisions import assess, expert_account, frontier, plan
-from teachirl.app.document import answer, report
 from teachirl.app.document.charts import frontier_figure, plan_figure
+from teachirl.app.document.documents import answer, report
 from teachirl.app.render.html import page
 from teachirl.app.render.json import contents
 from teachirl.figures.digits import at_least, at_most, percent_at_least

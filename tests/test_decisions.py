@@ -24,7 +24,7 @@ from teachirl.app.decisions import (
     simulations,
 )
 from teachirl.app.decisions.comparison import differences
-from teachirl.app.document import answer
+from teachirl.app.document.documents import answer
 from teachirl.app.problem import Show, read_problem
 from teachirl.app.render.json import contents
 from teachirl.figures.digits import at_most, counted, percent_at_least

@@ -10,7 +10,7 @@ import teachirl as ti
 from problem_files import PROBLEMS, copied, message_of
 from teachirl.app import cli
 from teachirl.app.decisions import assess
-from teachirl.app.document import report
+from teachirl.app.document.documents import report
 from teachirl.app.document.elements import Figure, Section
 from teachirl.app.problem import read_problem
 

@@ -7,7 +7,7 @@ import pytest
 
 import teachirl as ti
 from teachirl.app.decisions import OverRewards, assess, over_rewards, plan
-from teachirl.app.document import answer
+from teachirl.app.document.documents import answer
 from teachirl.app.render.json import contents
 
 REST = """

@@ -14,7 +14,7 @@ import teachirl as ti
 from problem_files import PROBLEMS
 from results import CHAIN, assessment_of, differences, frontier_of, plan_of, written
 from teachirl.app.decisions import assess, frontier, plan
-from teachirl.app.document import report
+from teachirl.app.document.documents import report
 from teachirl.app.document.elements import Column, Table
 from teachirl.app.problem import read_problem
 from teachirl.app.render import markup

@@ -12,14 +12,19 @@ from playwright.sync_api import sync_playwright
 
 from browsing import launched
 from results import CHAIN, assessment_of, frontier_of, plan_of, written
-from teachirl.app.document import report as report_on
+from teachirl.app.document.documents import report as report_on
 from teachirl.app.problem import example_text
 from teachirl.app.render.html import write_report
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+WIDTHS = (1200, 390, 320)
+PAPER = 680  # A4 without its margins
 GRID = """\
 [world]
 name = "obstacles"
+size = 6
+goals = [2]
+obstacles = [7]
 [learner]
 sees = ["cell 4"]
 [teach]
@@ -50,38 +55,31 @@ def report_of(tmp_path_factory):
     return made
 
 
-@pytest.fixture(params=PROBLEMS)
-def report(request, report_of):
-    return report_of(request.param)
-
-
-@pytest.mark.parametrize("width", [1200, 320])
-def test_nothing_is_wrong_at_any_width(browser, report, width):
-    page = browser.new_page(viewport={"width": width, "height": 800})
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_nothing_is_wrong_at_any_width(browser, report_of, name):
+    report = report_of(name)
+    page = browser.new_page(viewport={"width": WIDTHS[0], "height": 800})
     asked, complaints = [], []
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda message: complaints.append(message.text))
     page.goto(report.as_uri())
     assert [url for url in asked if not url.startswith("data:image/svg+xml;")] == [report.as_uri()]
     assert page.evaluate("[...document.images].every(i => i.complete && i.naturalWidth > 100)")
-    for narrower in (width, min(width, 390)):
-        page.set_viewport_size({"width": narrower, "height": 800})
-        assert page.evaluate("document.documentElement.scrollWidth") <= narrower
-    page.set_viewport_size({"width": width, "height": 800})
-    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
-    # All rules are applied to all of the page; of what passes it need not name every element.
-    found = Axe().run(page, options={"resultTypes": ["violations"]})
-    assert [each["id"] for each in found["violations"]] == []
-    assert len(found["passes"]) > 15
-    assert complaints == []
-    page.close()
-
-
-def test_a_printed_table_fits_the_paper(browser, report):
-    page = browser.new_page(viewport={"width": 680, "height": 900})  # A4 without its margins
-    page.goto(report.as_uri())
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.emulate_media(media="print")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 680
+    page.set_viewport_size({"width": PAPER, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= PAPER
+    page.emulate_media(media="screen")
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    for width in (WIDTHS[0], WIDTHS[-1]):
+        page.set_viewport_size({"width": width, "height": 800})
+        # All rules are applied to all of the page; of what passes it need not name every element.
+        found = Axe().run(page, options={"resultTypes": ["violations"]})
+        assert [each["id"] for each in found["violations"]] == []
+        assert len(found["passes"]) > 15
+    assert complaints == []
     page.close()
 
 

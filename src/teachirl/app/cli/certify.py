@@ -44,7 +44,7 @@ def certify(
     """
     from ...figures.digits import asked, percent_at_least
     from ..decisions import SAME_GUARANTEE, assess
-    from ..document import answer, report
+    from ..document.documents import answer, report
 
     with deciding(file, sees, sets) as (problem, progress):
         with keeping(resume) as kept:

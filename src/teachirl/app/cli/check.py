@@ -15,7 +15,7 @@ def check(file: File, sees: Sees = None, sets: Set = None, as_json: AsJson = Fal
     Exit code 2 if there are mistakes.
     """
     from ..decisions import check as look
-    from ..document import answer
+    from ..document.documents import answer
     from ..problem import ProblemFileError
 
     try:

@@ -75,7 +75,7 @@ def _read(
             require(isinstance(each, dict), f"{file}: {key} must be an object, got {each!r:.60}")
         return None, value
     from ..decisions import assess, plan
-    from ..document import answer
+    from ..document.documents import answer
     from ..problem.changes import changed
 
     with deciding(file, sees, sets) as (problem, progress):

@@ -27,7 +27,8 @@ def frontier(
     The report also says how things stand, as that of `certify` does.
     """
     from ..decisions import frontier as trace
-    from ..document import answer, live_table, report
+    from ..document.documents import answer, report
+    from ..document.live import live_table
 
     with deciding(file, sees, sets) as (problem, progress):
         with keeping(resume) as kept:

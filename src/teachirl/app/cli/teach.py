@@ -33,7 +33,9 @@ def teach(
     asks for cannot be guaranteed.
     """
     from ..decisions import plan
-    from ..document import answer, live_table, missed, report
+    from ..document.documents import answer, report
+    from ..document.live import live_table
+    from ..document.stakes import missed
 
     with deciding(file, sees, sets) as (problem, progress):
         with keeping(resume) as kept:

@@ -12,7 +12,7 @@ def world(file: File, sets: Set = None, as_json: AsJson = False) -> None:
     have, what it takes to plan in it. The other tables of the file may be missing."""
     with loading():
         from ..decisions import world_account
-        from ..document import described
+        from ..document.world_account import described
         from ..problem import read_world
     found = read_world(file, changes=changes_of(None, sets))
     print_document(described(file.stem, world_account(found)), as_json)

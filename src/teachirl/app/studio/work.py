@@ -17,7 +17,7 @@ from ...diagnosis.probe_files import save_probe
 from ...errors import TeachirlError, require
 from ...study.progress import Progress
 from ..decisions import assess, frontier, plan
-from ..document import answer, report
+from ..document.documents import answer, report
 from ..problem import Problem
 from ..render import html
 from ..render.json import contents, plain
