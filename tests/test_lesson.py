@@ -7,7 +7,9 @@ import re
 import sqlite3
 import subprocess
 import sys
+import time
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 from string import ascii_uppercase
 
@@ -76,6 +78,7 @@ def room(problem, tmp_path_factory):
     made = Classroom(problem, STUDY, tmp_path_factory.mktemp("room"))
     for number, person in enumerate(made.people.values()):
         person.heard = played(person, expert if number % 2 else wander)
+    asyncio.run(made.ledger.kept())
     yield made
     made.ledger.close()
 
@@ -256,7 +259,18 @@ def test_files_and_their_analysis(room, problem, tmp_path):
         assert float(row["return"]) == pytest.approx(earned, abs=1e-12)
         assert int(row["steps"]) == len(own) == 5
     found = analyse(tmp_path / "trials.csv")
-    assert {each.condition for each in found.means} == {each["name"] for each in CONDITIONS}
+    assert {each.condition for each in found.blocks} == {each["name"] for each in CONDITIONS}
+    figure = analysis_document(found, "What it says").sections[1].elements[0]
+    assert figure.panels[0].x_label == "features taught" and len(figure.panels[0].marks) == 4
+    for mark in figure.panels[0].marks:
+        done = defaultdict(list)
+        for row in rows:
+            if row["condition"] == mark.label:
+                done[int(row["taught"])].append(float(row["performance"]))
+        if mark.label == "nobody":  # is at 0 in every block, and drawn as a level
+            done[2] = done[0]
+        assert mark.x.tolist() == sorted(done) and len(done) > 1
+        assert mark.y == pytest.approx([100 * np.mean(done[at]) for at in sorted(done)])
     assert 0.0 < found.p_value <= 1.0
     page = html.page(analysis_document(found, "What it says"))
     assert "Performance against features taught" in page and "data:image/svg" in page
@@ -280,7 +294,7 @@ def test_the_test_finds_what_is_there_and_not_what_is_not(tmp_path):
     assert written("same.csv", 0.0).p_value > 0.05
     apart = written("apart.csv", 2.0)
     assert apart.p_value < 0.001
-    last = {each.condition: each for each in apart.means if each.block == 1}
+    last = {each.condition: each for each in apart.blocks if each.at == 1}
     assert last["a"].low > last["b"].high and last["a"].people == 20
     (tmp_path / "no.csv").write_text("participant,block\na,b\n", encoding="utf-8")
     with pytest.raises(ti.FileFormatError, match="line 2"):
@@ -355,6 +369,7 @@ def test_who_has_no_link_is_refused(problem, tmp_path):
             ("POST", f"/p/{secret}/next", own, "x" * 10_000_000, 413),
             ("POST", f"/p/{secret}/next", own, "[]", 400),
             ("POST", f"/p/{secret}/next", own, '{"at": ["consent", 0, 0, true]}', 400),
+            ("POST", f"/p/{secret}/next", own, '{"at": ["\\ud800", 0, 0, 0]}', 400),
             ("POST", f"/p/{secret}/act", own, at, 400),
             ("POST", f"/p/{secret}/act", own, at[:-1] + ', "action": 0, "took": NaN}', 400),
             ("POST", f"/p/{secret}/act", own, at[:-1] + ', "action": 0, "took": 1}', 200),
@@ -371,6 +386,65 @@ def test_who_has_no_link_is_refused(problem, tmp_path):
 
     found, wanted = asyncio.run(statuses())
     assert found == wanted
+    made.ledger.close()
+
+
+def test_what_is_wrong_with_the_machine_is_told_to_no_participant(problem, tmp_path, capfd):
+    made = Classroom(problem, STUDY, tmp_path)
+    secret, person = next(iter(made.people.items()))
+    guard = Guard(hosts_of("127.0.0.1", 8765), "a-token-of-many-letters", False, made.secret_of)
+    app, body = lesson_app(made, guard), json.dumps({"at": person.at})
+    made.ledger._connection.execute("PRAGMA query_only = ON")  # as on a disk that is worn out
+
+    async def sent():
+        transport, base = httpx.ASGITransport(app=app), "http://127.0.0.1:8765"
+        async with httpx.AsyncClient(transport=transport, base_url=base) as client:
+            known = {"X-Token": "participant"}
+            return await client.post(f"/p/{secret}/next", headers=known, content=body)
+
+    answer = asyncio.run(sent())
+    assert answer.status_code == 503 and "try again" in answer.json()["error"]
+    assert "sqlite" not in answer.text and str(tmp_path) not in answer.text
+    assert str(tmp_path / "lesson.sqlite") in capfd.readouterr().err
+    # Nothing was acknowledged; what is sent again is kept, once it can be, and counts once.
+    assert made.ledger.events() == []
+    made.ledger._connection.execute("PRAGMA query_only = OFF")
+    answer = asyncio.run(sent())
+    assert answer.status_code == 200 and answer.json()["at"] == ["instructions", 0, 0, 0]
+    assert len(made.ledger.events()) == 1
+    made.ledger.close()
+
+
+def test_what_is_told_is_on_the_disk(problem, tmp_path, monkeypatch):
+    """Whoever acts while others are written waits for the next writing, and all are in the file."""
+    made = Classroom(problem, STUDY, tmp_path)
+    writings, write = [], made.ledger._write
+
+    def slowly(rows):
+        writings.append(len(rows))
+        time.sleep(0.05)
+        write(rows)
+
+    monkeypatch.setattr(made.ledger, "_write", slowly)
+
+    async def all_at_once():
+        async def consents(person):
+            person.next(person.at)
+            await made.ledger.kept()
+            reader = Ledger(tmp_path, write=False)
+            there = {event[0] for event in reader.events()}
+            reader.close()
+            assert person.participant.number in there
+
+        first, *others = (asyncio.create_task(consents(each)) for each in made.people.values())
+        await asyncio.sleep(0.02)  # the first is being written
+        late = [asyncio.create_task(made.ledger.kept()) for _ in range(2)]
+        late[0].cancel()
+        await asyncio.gather(first, *others, late[1])
+
+    asyncio.run(all_at_once())
+    assert sum(writings) == 4 and len(writings) <= 2
+    assert made.ledger._connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
     made.ledger.close()
 
 

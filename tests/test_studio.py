@@ -3,6 +3,9 @@
 import asyncio
 import json
 import tomllib
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
 
 import httpx
 import pytest
@@ -10,14 +13,19 @@ from starlette.datastructures import Headers
 
 import teachirl as ti
 from studio_server import DESK
+from teachirl.app.cli.problems import changes_of
 from teachirl.app.problem import read_problem
 from teachirl.app.studio.answers import Answers
 from teachirl.app.studio.choice import Choice
-from teachirl.app.studio.describe import most_visited
+from teachirl.app.studio.course import Course
+from teachirl.app.studio.describe import digest, most_visited
 from teachirl.app.studio.desk import desk_app
+from teachirl.app.studio.doors import Door
+from teachirl.app.studio.kept import Kept
 from teachirl.app.studio.processes import Job
-from teachirl.app.studio.security import BURST, Guard, hosts_of
+from teachirl.app.studio.security import AT_ONCE, BURST, Guard, hosts_of
 from teachirl.app.studio.serving import Address, examples
+from teachirl.app.studio.study import read_study
 from teachirl.app.studio.toml import with_choice
 from teachirl.mdp.occupancy import occupancy
 
@@ -115,6 +123,21 @@ REFUSED = {
         b"x" * 10_000_000,
     ),
     "no JSON": (400, "POST", WORK, KNOWN, b"[" * 50_000),
+    "half a character": (400, "POST", WORK, KNOWN, b'{"taught": ["\\ud800"]}'),
+    "half a character in a link": (
+        400,
+        "GET",
+        "/api/file/problem/problem.toml?choice=%7B%22taught%22%3A%5B%22%5Cud800%22%5D%7D",
+        KNOWN,
+        b"",
+    ),
+    "half a character for a lesson": (
+        400,
+        "POST",
+        "/api/lesson/problem",
+        KNOWN,
+        b'{"\\udfff": 1}',
+    ),
     "no choice": (400, "POST", WORK, KNOWN, b'{"sees": 3}'),
     "no such work": (400, "POST", "/api/work/problem/rm", KNOWN, b"{}"),
     "no such method": (405, "PUT", "/", KNOWN, b""),
@@ -152,6 +175,62 @@ def test_who_asks_too_often_has_to_wait(monkeypatch):
     assert guard.refusal({**scope, "client": ("127.0.0.2", 1)}, headers) is None
     now = 1.0
     assert guard.refusal(scope, headers) is None
+    # Files of ours count less: a room full of people may come from one address.
+    room = {**scope, "client": ("127.0.0.3", 1), "path": "/static/lesson.js"}
+    assert [guard.refusal(room, headers) for _ in range(10 * int(BURST))] == [None] * 2400
+    assert {(guard.refusal(room, headers) or [200])[0] for _ in range(4000)} == {200, 429}
+
+
+def test_who_keeps_too_much_open_has_to_wait():
+    guard = Guard(hosts_of("127.0.0.1", 8765), TOKEN, True)
+    scope = {"method": "GET", "path": "/", "query_string": b"", "client": ("127.0.0.1", 1)}
+    headers = Headers({"host": "127.0.0.1:8765"})
+    with ExitStack() as open_ones:
+        for _ in range(AT_ONCE):
+            assert guard.refusal(scope, headers) is None
+            open_ones.enter_context(guard.answering(scope))
+        assert guard.refusal(scope, headers)[0] == 429
+        assert guard.refusal({**scope, "client": ("127.0.0.2", 1)}, headers) is None
+    assert guard.refusal(scope, headers) is None
+
+
+def test_events_that_nobody_reads_are_counted(app):
+    """The application itself: a stream is open until it ends."""
+
+    async def counts():
+        guard, seen = app.guard, []
+
+        async def send(message):
+            seen.append(sum(guard._open.values()))
+
+        async def receive():
+            await asyncio.Event().wait()  # nobody goes away
+
+        path = "/api/answer/problem"
+        scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode()}
+        scope |= {"query_string": b"choice=%7B%7D", "client": ("127.0.0.1", 1), "root_path": ""}
+        scope["headers"] = [(b"host", b"127.0.0.1:8765"), (b"x-token", TOKEN.encode())]
+        await app({**scope, "asgi": {"version": "3.0"}, "scheme": "http"}, receive, send)
+        left = sum(guard._open.values())
+        async with app.app.router.lifespan_context(app.app):
+            pass
+        return seen, left
+
+    seen, left = asyncio.run(counts())
+    assert set(seen) == {1} and left == 0 and len(seen) > 3
+
+
+def test_a_store_that_cannot_be_used_is_told_to_no_page(tmp_path, monkeypatch, capfd):
+    def fails(*_):
+        raise ti.TeachirlError(f"{tmp_path / 'results.sqlite'}: disk I/O error")
+
+    kept = Kept(tmp_path)
+    monkeypatch.setattr(kept.store, "finished", fails)
+    assert kept.get("plan", {}) is None and "disk I/O" in capfd.readouterr().err
+    monkeypatch.setattr(kept.store, "begin", fails)
+    kept.add("plan", {}, {"found": 1}, 0.1)  # what was found is given all the same
+    assert capfd.readouterr().err.count("disk I/O") == 2
+    kept.close()
 
 
 def test_the_page_is_given_with_its_token_and_nothing_inline(app):
@@ -256,6 +335,66 @@ def test_bounds_hold_and_tighten(problem):
             assert simulated["performance"] >= last["guaranteed"] - 0.2
     stopped = list(answers.answer("problem", Choice(), lambda: True))
     assert len(stopped) < len(events)
+
+
+def test_where_several_rewards_are_plausible_the_least_is_told(problem):
+    text = DESK.replace("[reward.weights]", "[reward]\nwithin = 0.3\n[reward.weights]")
+    problem.write_text(text, encoding="utf-8")
+    answers, given = Answers({"problem": problem}), read_problem(problem)
+    assert answers.describe("problem")["rewards"] == given.rewards.sentence
+    view = given.worldview.extend(given.task.teachable[[given.task.index("cell 5")]])
+    wanted = ti.certify(given.mdp, view, given.rewards, given.task.demonstration)
+    events = list(answers.answer("problem", Choice.of({"taught": ["cell 5"]}), lambda: False))
+    told = [each for each in events if each["event"] == "rewards"][-1]
+    assert told["guaranteed"] == pytest.approx(wanted.lower, abs=1e-6)
+    assert told["sentence"] == wanted.sentence and told["matchable"]
+    bounds = [each for each in events if each["event"] == "bounds"][-1]
+    assert 0.0 < told["guaranteed"] < bounds["guaranteed"] + 1e-9
+
+
+def test_a_door_leads_to_a_lesson_with_the_choice(problem, tmp_path):
+    choice = Choice.of(
+        {"sees": ["cell 2"], "taught": ["cell 1", "cell 5"], "mismatch": 0.2, "show": "choose"}
+    )
+    arguments = Door(problem, choice, tmp_path / "lesson", "192.0.2.1")._arguments()
+    options = dict(zip(arguments[1::2], arguments[2::2], strict=True))
+    assert options["--host"] == "192.0.2.1" and len(options["--token"]) >= 16
+    sets = [after for each, after in pairwise(arguments) if each == "--set"]
+    opened = read_problem(problem, changes=changes_of(None, sets))
+    meant = choice.problem(problem, required=True)
+    assert opened.view.names == meant.view.names == ("cell 2",)
+    assert opened.task.required == meant.task.required and opened.show == meant.show
+    assert opened.mismatch == 0.2
+    study = read_study(Path(options["--study"]))
+    course = Course(opened, study)
+    order = course.order(study.condition[0], 0)
+    assert {opened.task.names[i] for i in order} == {"cell 1", "cell 5"}
+    assert digest(opened) != digest(read_problem(problem))
+    assert "--study" not in Door(problem, Choice(), tmp_path, "127.0.0.1")._arguments()
+
+
+def test_the_link_of_a_lesson_is_at_the_address_of_its_desk(problem, tmp_path):
+    """127.0.0.2 is this machine, too, and yet another address."""
+    guard = Guard(hosts_of("127.0.0.2", 8765), TOKEN, False)
+    made = desk_app({"problem": problem}, tmp_path / "out", guard, "127.0.0.2")
+
+    async def visited():
+        transport = httpx.ASGITransport(app=made)
+        async with (
+            made.app.router.lifespan_context(made.app),
+            httpx.AsyncClient(transport=transport, base_url="http://127.0.0.2:8765") as desk,
+            httpx.AsyncClient() as outside,
+        ):
+            body = json.dumps({"taught": ["cell 5"]})
+            answer = await desk.post("/api/lesson/problem", headers=KNOWN, content=body)
+            link = answer.json()["link"]
+            page = await outside.get(link)
+            bare = await outside.get(link.partition("p/")[0])
+            return link, page, bare
+
+    link, page, bare = asyncio.run(visited())
+    assert link.startswith("http://127.0.0.2:") and "8765" not in link
+    assert page.status_code == 200 and "lesson.js" in page.text and bare.status_code == 401
 
 
 def test_mistakes_in_a_choice_are_told(problem):

@@ -10,7 +10,8 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from typer.core import TyperGroup
 
-from .options import AsJson, File, summary
+from .options import AsJson, File, Sees, Set, summary
+from .problems import changes_of, print_document, write_report
 from .screen import loading, say
 from .studio import Browse, Host, Port, Token
 
@@ -50,6 +51,8 @@ def serve(
     port: Port = 8766,
     token: Token = None,
     browse: Browse = False,
+    sees: Sees = None,
+    sets: Set = None,
 ) -> None:
     """Serve a lesson to people, who see the world through the learner's features alone.
 
@@ -70,9 +73,9 @@ def serve(
             from ..studio.study import read_study
         except ImportError as error:
             raise MissingExtraError("FastAPI and uvicorn", "studio") from error
-    address = Address(host, port, token)
+    address, changes = Address(host, port, token), changes_of(sees, sets)
     with Progress.on_stderr() as progress:
-        room = Classroom(read_problem(file), read_study(study), out, progress)
+        room = Classroom(read_problem(file, changes=changes), read_study(study), out, progress)
 
     def announce(link: str) -> str:
         base = link.partition("?")[0]
@@ -123,7 +126,6 @@ def analyse(
     with loading():
         from ..studio.analysis import analyse as analysed
         from ..studio.analysis import analysis_document
-        from .problems import print_document, write_report
     found = analysed(trials)
     print_document(analysis_document(found, f"What {trials.name} says"), as_json)
     if out is not None:

@@ -58,7 +58,7 @@ def studio(
         return link
 
     serve(
-        lambda guard: desk_app(problems, out, guard),
+        lambda guard: desk_app(problems, out, guard, address.host),
         address,
         browse=browse,
         announce=announce,

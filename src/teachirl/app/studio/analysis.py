@@ -1,6 +1,7 @@
 """Performance against features taught, condition by condition, with bands and a test.
 
-People are the units, not episodes: of each, the mean of a block counts once. Bands are intervals
+People are the units, not episodes: of each, the mean of a block (or of all blocks with as many
+features taught) counts once. Bands are intervals
 of Student's t for the mean of the people; the test permutes people among the conditions and
 compares how far apart the conditions' means are in the last block, so that it assumes nothing but
 that people were assigned at random, which the study did.
@@ -12,6 +13,7 @@ import csv
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from scipy import stats
@@ -32,26 +34,30 @@ from ..document.elements import (
     Table,
 )
 
+# Performance, features taught and guarantee of each trial, by condition and place, and by person.
+Trials: TypeAlias = "defaultdict[tuple[str, int], dict[str, list[tuple[float, float, float]]]]"
 DRAWS = 10_000
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
 class Mean:
-    """How people of a condition do in a block.
+    """How people of a condition do in a block, or with as many features taught.
 
     Attributes
     ----------
-    condition, block, taught : where
+    condition : its name
+    at : the block, or how many features are taught by then
     people : how many
+    taught : features taught by then, on average
     mean, low, high : performance, and between which its mean over people lies; NaN if one only
     guaranteed : what was guaranteed to all who match
     """
 
     condition: str
-    block: int
-    taught: float
+    at: int
     people: int
+    taught: float
     mean: float
     low: float
     high: float
@@ -64,13 +70,15 @@ class Analysis:
 
     Attributes
     ----------
-    means : Mean, by condition and block
+    blocks : Mean, by condition and block
+    taught : Mean, by condition and number of features taught
     spread : the variance of the conditions' means in the last block, weighted by people
     p_value : of a spread as large, were conditions all the same; 1 if there is only one
     people : how many finished the last block
     """
 
-    means: tuple[Mean, ...]
+    blocks: tuple[Mean, ...]
+    taught: tuple[Mean, ...]
     spread: float
     p_value: float
     people: int
@@ -88,32 +96,38 @@ def analyse(path: Path, *, seed: int = 0) -> Analysis:
     -------
     Analysis
     """
-    values: dict[tuple[str, int], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    about: dict[tuple[str, int], list[tuple[float, float]]] = defaultdict(list)
+    by_block: Trials = defaultdict(lambda: defaultdict(list))
+    by_taught: Trials = defaultdict(lambda: defaultdict(list))
     for line, row in enumerate(_rows(path), start=2):
         try:
-            key = row["condition"], int(row["block"])
-            values[key][row["participant"]].append(float(row["performance"]))
-            about[key].append((float(row["taught"]), float(row["guaranteed"])))
+            who, condition, taught = row["participant"], row["condition"], int(row["taught"])
+            numbers = float(row["performance"]), float(taught), float(row["guaranteed"])
+            by_block[condition, int(row["block"])][who].append(numbers)
+            by_taught[condition, taught][who].append(numbers)
         except (KeyError, TypeError, ValueError) as error:
             raise FileFormatError(f"{path}, line {line}: expected a trial: {error}") from None
-    if not values:
+    if not by_block:
         raise FileFormatError(f"{path}: there are no trials")
-    means = []
-    for condition, block in sorted(values):
-        each = np.array([np.mean(trials) for trials in values[condition, block].values()])
-        taught, guaranteed = np.mean(about[condition, block], axis=0)
-        means.append(
-            Mean(condition, block, float(taught), len(each), *_band(each), float(guaranteed))
-        )
-    last = max(block for _, block in values)
+    last = max(block for _, block in by_block)
     groups = [
-        np.array([np.mean(trials) for trials in found.values()])
-        for (_, block), found in sorted(values.items())
-        if block == last
+        _of_people(found)[:, 0] for (_, block), found in sorted(by_block.items()) if block == last
     ]
     spread, p = _permuted(groups, np.random.default_rng(seed))
-    return Analysis(tuple(means), spread, p, sum(map(len, groups)))
+    return Analysis(_means(by_block), _means(by_taught), spread, p, sum(map(len, groups)))
+
+
+def _means(trials: Trials) -> tuple[Mean, ...]:
+    found = []
+    for (condition, at), people in sorted(trials.items()):
+        each = _of_people(people)
+        _, taught, guaranteed = each.mean(axis=0).tolist()
+        found.append(Mean(condition, at, len(each), taught, *_band(each[:, 0]), guaranteed))
+    return tuple(found)
+
+
+def _of_people(trials: dict[str, list[tuple[float, float, float]]]) -> Floats:
+    """array [people, 3], the means of performance, features taught and guarantee of each."""
+    return np.array([np.mean(each, axis=0) for each in trials.values()])
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -153,27 +167,41 @@ def _permuted(groups: list[Floats], rng: np.random.Generator) -> tuple[float, fl
     return seen, (1 + as_large) / (1 + DRAWS)
 
 
-def analysis_document(found: Analysis, title: str) -> Document:
-    """The analysis in words, a table and a figure."""
-    conditions = list(dict.fromkeys(each.condition for each in found.means))
-    marks, alts = [], []
-    for condition in conditions:
-        own = [each for each in found.means if each.condition == condition]
-        block = np.array([float(each.block) for each in own])
-        low, high = (
-            100 * np.array([getattr(each, end) for each in own]) for end in ("low", "high")
+def _curves(found: tuple[Mean, ...], most: int) -> tuple[tuple[Curve, ...], str]:
+    """A curve a condition, and the same in words; one that has a single point is a level."""
+    marks, words = [], []
+    for condition in dict.fromkeys(each.condition for each in found):
+        own = [each for each in found if each.condition == condition]
+        words.append(f"{condition}: " + ", ".join(f"{each.mean:.0%} at {each.at}" for each in own))
+        x = [each.at for each in own]
+        if len(own) == 1:
+            own, x = own * 2, [own[0].at, max(most, own[0].at + 1)]
+        mean, low, high = (
+            100 * np.array([getattr(each, name) for each in own])
+            for name in ("mean", "low", "high")
         )
         known = bool(np.isfinite(low).all())
-        mean = 100 * np.array([each.mean for each in own])
-        marks.append(Curve(condition, block, mean, low if known else None, high if known else None))
-        alts.append(f"{condition}: " + ", ".join(f"{each.mean:.0%}" for each in own))
-    across = "block: one feature more each, with a teacher"
-    panel = Panel("Performance", across, "performance (%)", tuple(marks))
+        band = (low, high) if known else (None, None)
+        marks.append(Curve(condition, np.array(x, dtype=float), mean, *band))
+    return tuple(marks), "; ".join(words)
+
+
+def analysis_document(found: Analysis, title: str) -> Document:
+    """The analysis in words, a table and a figure."""
+    conditions = list(dict.fromkeys(each.condition for each in found.blocks))
+    panels, alts = [], []
+    for name, across, means in (
+        ("Against features taught", "features taught", found.taught),
+        ("Over time", "block", found.blocks),
+    ):
+        marks, words = _curves(means, max(each.at for each in means))
+        panels.append(Panel(name, across, "performance (%)", marks))
+        alts.append(f"{name}. {words}")
     table = Table(
         "Means over people",
         (
             Column("condition", "condition"),
-            Column("block", "block", str),
+            Column("at", "block", str),
             Column("taught", "taught by then", lambda x: f"{x:g}"),
             Column("people", "people", str),
             Column("mean", "performance", lambda x: f"{x:.1%}"),
@@ -181,7 +209,7 @@ def analysis_document(found: Analysis, title: str) -> Document:
             Column("high", "to", lambda x: "" if x != x else f"{x:.1%}"),
             Column("guaranteed", "guaranteed", lambda x: f"{x:.1%}"),
         ),
-        found.means,
+        found.blocks,
         "means",
     )
     said = (
@@ -198,7 +226,10 @@ def analysis_document(found: Analysis, title: str) -> Document:
         )
     )
     figure = Figure(
-        "performance", "The mean over people, and its 95 % interval.", (panel,), ("; ".join(alts),)
+        "performance",
+        "The mean over people, and its 95 % interval. Who is taught nothing is a level.",
+        tuple(panels),
+        tuple(alts),
     )
     why = Explanation(
         "The expert's expected return within as many steps is 100 %, that of the worst policy 0 %. "

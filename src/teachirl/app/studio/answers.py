@@ -18,6 +18,9 @@ import numpy as np
 from ...demonstrations.demonstration import Demonstration
 from ...errors import require
 from ...guarantees.bounds import WorstCaseBounds, WorstCaseStatus
+from ...guarantees.certificate import certify
+from ...guarantees.plausible.certificate import RewardsStatus
+from ...guarantees.plausible.judgement import Judgement
 from ...learners import Informed
 from ...mdp import clock
 from ...mdp.occupancy import feature_expectations
@@ -169,6 +172,7 @@ class Answers:
         }
         if not stale():
             yield _simulated(problem, view, shown)
+        yield from _over_rewards(problem, view, shown, stale)
 
     def _ground(self, name: str, choice: Choice) -> Ground:
         require(name in self.paths, f"there is no problem {name!r} here")
@@ -246,6 +250,36 @@ def _apart(problem: Problem, shown: Demonstration, witness: Policy) -> list[dict
         {"name": each.name, "expert": each.expert, "worst": each.other, "lost": each.lost}
         for each in found[:SHOWN]
     ]
+
+
+def _over_rewards(
+    problem: Problem, view: Worldview, shown: Demonstration, stale: Callable[[], bool]
+) -> Iterator[dict[str, Any]]:
+    """What is guaranteed whichever of the plausible rewards it is, as it is found; nothing if one
+    reward is given."""
+    if problem.rewards is None:
+        return
+    for seconds in THEN:
+        if stale():
+            return
+        found = certify(
+            problem.mdp,
+            view,
+            problem.rewards,
+            shown,
+            problem.matching.within(view, shown),
+            max_seconds=seconds,
+            indistinct=problem.task.indistinct,
+            judgement=Judgement(tail=problem.reward.tail),
+        )
+        yield {
+            "event": "rewards",
+            "guaranteed": float(found.lower),
+            "sentence": found.sentence,
+            "matchable": found.matchable,
+        }
+        if found.status is not RewardsStatus.OUT_OF_BUDGET:
+            return
 
 
 def _simulated(problem: Problem, view: Worldview, shown: Demonstration) -> dict[str, Any]:

@@ -64,14 +64,18 @@ class Choice:
         return {"sees": sees, "taught": taught, "mismatch": self.mismatch, "show": self.show}
 
     def changes(self, path: Path, *, required: bool = False) -> list[Change]:
-        """What stands in for some of what the file says.
+        """What stands in for some of what the file says: answers to probes, and what is chosen.
 
         Parameters
         ----------
         path : the problem file
         required : whether what is taught is what must be
         """
-        found = list(_answers(path))
+        return [*_answers(path), *self.own(required=required)]
+
+    def own(self, *, required: bool = False) -> list[Change]:
+        """What stands in for some of what a file says, as it is chosen."""
+        found = []
         if self.sees is not None:
             option = f"--sees {','.join(self.sees)}"
             found.append(Change(option, ("learner", "sees"), list(self.sees)))

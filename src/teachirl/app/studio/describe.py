@@ -52,6 +52,7 @@ def described(problem: Problem) -> dict[str, Any]:
         "unknown": None if problem.unknown is None else known(problem),
         "wanted": problem.until,
         "goals": [asked_for(goal) for goal in problem.goals],
+        "rewards": None if problem.rewards is None else problem.rewards.sentence,
         "best": task.best.value,
         "worst": task.worst.value,
         "map": None if around is None else geometry(around),
@@ -59,8 +60,9 @@ def described(problem: Problem) -> dict[str, Any]:
 
 
 def digest(problem: Problem) -> str:
-    """What tells a problem from another: its text, and that of the files it names."""
-    texts = [problem.source, *(f"{name} {sha}" for name, sha in problem.files)]
+    """What tells a problem from another: its text, that of the files it names, and what was changed
+    of it by options."""
+    texts = [problem.source, *(f"{name} {sha}" for name, sha in problem.files), *problem.options]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 

@@ -14,16 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 
 from ...errors import InvalidInputError, TeachirlError, require
 from ...files import replacing
 from ..problem.files import Folder
 from .choice import Choice
+from .doors import Doors
 from .kept import Kept
 from .pages import page, static
-from .processes import Door, Job, Thinker
-from .security import Guard, Guarded, cookie_of, refuse
+from .processes import Job, Thinker
+from .security import Guard, Guarded, cookie_of, read_json, refuse
 from .toml import with_choice
 
 KINDS = ("frontier", "plan", "report", "probe")
@@ -41,16 +42,16 @@ class Studio:
     problems : files by name
     kept : Kept, results of long work
     thinker : Thinker
+    doors : Doors, to the lessons that were opened
     jobs : Job by number
-    doors : Door by problem, to the lessons that were opened
     """
 
     problems: dict[str, Path]
     kept: Kept
     thinker: Thinker
+    doors: Doors
     jobs: dict[str, Job] = field(default_factory=dict)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    doors: dict[str, Door] = field(default_factory=dict)
 
     def path(self, problem: str) -> Path:
         """The file of a problem."""
@@ -110,13 +111,14 @@ class Studio:
         for job in self.jobs.values():
             await job.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
-        for door in self.doors.values():
-            await door.close()
+        await self.doors.close()
         await self.thinker.close()
         self.kept.close()
 
 
-def desk_app(problems: dict[str, Path], out: Path, guard: Guard) -> Guarded:
+def desk_app(
+    problems: dict[str, Path], out: Path, guard: Guard, host: str = "127.0.0.1"
+) -> Guarded:
     """The application of the desk.
 
     Parameters
@@ -124,14 +126,13 @@ def desk_app(problems: dict[str, Path], out: Path, guard: Guard) -> Guarded:
     problems : files by name; the only one is opened at once, of several a gallery is shown
     out : folder of the results store
     guard : Guard
+    host : the address of the desk, and of lessons that it opens
 
     Returns
     -------
     Guarded, an ASGI application
     """
-    studio = Studio(problems, Kept(out), Thinker(problems))
-    lessons = {name: Door(path, out / f"lesson-{name}") for name, path in problems.items()}
-    studio.doors.update(lessons)
+    studio = Studio(problems, Kept(out), Thinker(problems), Doors(out, host))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -147,7 +148,7 @@ def desk_app(problems: dict[str, Path], out: Path, guard: Guard) -> Guarded:
     return Guarded(app, guard)
 
 
-async def _told(_: Request, error: Exception) -> JSONResponse:
+async def _told(_: Request, error: Exception) -> Response:
     return refuse(400, str(error))
 
 
@@ -174,7 +175,7 @@ def _add_answers(app: FastAPI, studio: Studio) -> None:
 
     @app.get("/api/answer/{name}")
     async def answer(name: str, choice: str) -> Response:
-        chosen = _choice(choice)
+        chosen = Choice.of(read_json(choice))
         studio.path(name)
         return _stream(studio.thinker.ask("answer", name, chosen.plain()))
 
@@ -182,19 +183,19 @@ def _add_answers(app: FastAPI, studio: Studio) -> None:
 def _add_work(app: FastAPI, studio: Studio) -> None:
     @app.post("/api/work/{name}/{kind}")
     async def begin(name: str, kind: str, request: Request) -> dict[str, Any]:
-        chosen = _choice((await request.body()).decode("utf-8", "replace"))
+        chosen = Choice.of(read_json(await request.body()))
         return (await studio.start(kind, name, chosen)).plain()
 
     @app.post("/api/lesson/{name}")
-    async def door(name: str) -> dict[str, str]:
-        studio.path(name)
-        return {"link": await studio.doors[name].opened()}
+    async def door(name: str, request: Request) -> dict[str, str]:
+        chosen, path = Choice.of(read_json(await request.body())), studio.path(name)
+        return {"link": await studio.doors.opened(name, path, chosen)}
 
     @app.get("/api/kept/{name}/{kind}")
     async def kept(name: str, kind: str, choice: str) -> dict[str, Any]:
         """What is there already of a piece of work; nothing is begun."""
         require(kind in KINDS, f"there is no work {kind!r}")
-        chosen = _choice(choice)
+        chosen = Choice.of(read_json(choice))
         if kind == "frontier":
             chosen = Choice(chosen.sees, (), chosen.mismatch, chosen.show)
         about = {"problem": (await studio.describe(name))["digest"], "choice": chosen.plain()}
@@ -218,7 +219,7 @@ def _add_work(app: FastAPI, studio: Studio) -> None:
 def _add_files(app: FastAPI, studio: Studio) -> None:
     @app.get("/api/file/{name}/problem.toml")
     async def chosen(name: str, choice: str) -> Response:
-        text = with_choice(studio.path(name), _choice(choice))
+        text = with_choice(studio.path(name), Choice.of(read_json(choice)))
         return _download(text, f"{name}-chosen.toml", "application/toml")
 
     @app.get("/api/file/work/{number}")
@@ -255,15 +256,6 @@ def _add_files(app: FastAPI, studio: Studio) -> None:
         except TeachirlError:
             answer.unlink()
             raise
-
-
-def _choice(text: str) -> Choice:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
-    require(isinstance(value, dict), "the choice must be a JSON object")
-    return Choice.of(value)
 
 
 def _job(studio: Studio, number: str) -> Job:

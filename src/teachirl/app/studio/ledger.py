@@ -1,11 +1,14 @@
-"""What participants did, in SQLite: a row an event, committed before it is acknowledged.
+"""What participants did, in SQLite: a row an event, on the disk before it is acknowledged.
 
-In WAL mode a killed process loses nothing that was committed. Rows are only ever added, each with a
-digest of its columns, as in a results store.
+To wait for the disk at each step would keep all waiting; so the events of all who act at the same
+time are written together, in a thread of their own, and each waits for `Ledger.kept`. What is not
+written yet was told to nobody. Rows are only ever added, each with a digest of its columns, as in a
+results store.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 import sqlite3
@@ -14,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from ...errors import FileFormatError, require
+from ...errors import FileFormatError, TeachirlError, require
 from ...files import made_folder
 from ...study.results_file import explaining, is_whole, sealed, take_lock
 
@@ -73,17 +76,26 @@ class Ledger:
         mode = "rwc" if write else "ro"
         with explaining(self.path):
             uri = f"{self.path.absolute().as_uri()}?mode={mode}"
-            self._connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+            # Used by one thread at a time: whoever opens it, and then those that write.
+            self._connection = sqlite3.connect(
+                uri, uri=True, isolation_level=None, check_same_thread=False
+            )
             if write:
                 self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.execute("PRAGMA synchronous = NORMAL")
-                # To move the log into the database waits for the disk, and all participants with
-                # it: seldom, and else when the file is closed or opened.
+                # What is committed is on the disk, whatever happens to the power.
+                self._connection.execute("PRAGMA synchronous = FULL")
+                # To move the log into the database takes a while, and all wait for it: seldom, and
+                # else when the file is closed or opened.
                 self._connection.execute("PRAGMA wal_autocheckpoint = 20000")
                 self._connection.executescript(TABLES)
+        self._new: list[tuple[Any, ...]] = []
+        self._added = self._safe = 0
+        self._writing: asyncio.Task[None] | None = None
 
     def close(self) -> None:
-        """Close the file."""
+        """Write what is left, and close the file."""
+        if self._new:
+            self._write(self._new)
         self._connection.close()
         if self._lock is not None:
             self._lock.close()
@@ -112,16 +124,40 @@ class Ledger:
         """All of them, by number."""
         return [Participant(*row[:3]) for row in self._rows("participants")]
 
-    def add(self, participant: int, place: int, kind: str, body: dict[str, Any]) -> float:
-        """Keep an event; once this returns, a killed process cannot lose it.
+    def add(self, participant: int, place: int, kind: str, body: dict[str, Any]) -> None:
+        """Take an event; it is safe once `kept` has returned."""
+        row = (participant, place, time.time(), kind, json.dumps(body))
+        self._new.append(sealed(row))
+        self._added += 1
 
-        Returns
-        -------
-        when it was
+    async def kept(self) -> None:
+        """Wait until all that was added by now is on the disk.
+
+        Where it cannot be written, all who wait are told, and it is tried again for the next.
         """
-        at = time.time()
-        self._add("events", participant, place, at, kind, json.dumps(body))
-        return at
+        wanted = self._added
+        while self._safe < wanted:
+            if self._writing is None:
+                self._writing = asyncio.create_task(self._write_new())
+            # Who goes away while others wait does not stop the writing.
+            await asyncio.shield(self._writing)
+
+    async def _write_new(self) -> None:
+        rows, self._new = self._new, []
+        try:
+            await asyncio.to_thread(self._write, rows)
+            self._safe += len(rows)
+        except TeachirlError:
+            self._new = rows + self._new
+            raise
+        finally:
+            self._writing = None
+
+    def _write(self, rows: list[tuple[Any, ...]]) -> None:
+        marks = ", ".join("?" * len(rows[0]))
+        with explaining(self.path), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany(f"INSERT INTO events VALUES ({marks})", rows)
 
     def events(self) -> list[tuple[int, float, str, dict[str, Any]]]:
         """Participant, time, kind and body of all events, in their order."""

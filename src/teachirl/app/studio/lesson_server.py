@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
+import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 
-from ...errors import TeachirlError, require
+from ...errors import InvalidInputError, TeachirlError, require
 from ...study.progress import Progress
 from ..problem import Problem
 from .course import Course
@@ -20,8 +20,10 @@ from .describe import digest
 from .ledger import Ledger
 from .pages import page, static
 from .person import Person
-from .security import Guard, Guarded, refuse
+from .security import Guard, Guarded, read_json, refuse
 from .study import Study
+
+UNKEPT = "This could not be kept. What you did before is not lost; try again."
 
 
 class Classroom:
@@ -90,13 +92,24 @@ def lesson_app(room: Classroom, guard: Guard) -> Guarded:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
+        with suppress(TeachirlError):
+            await room.ledger.kept()
         room.ledger.close()
 
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
 
     @app.exception_handler(TeachirlError)
-    async def told(_: Request, error: TeachirlError) -> JSONResponse:
-        return refuse(400, str(error))
+    async def told(_: Request, error: TeachirlError) -> Response:
+        if isinstance(error, InvalidInputError):
+            return refuse(400, str(error))
+        # What is wrong with this machine is for the experimenter, and not for participants.
+        print(f"teachirl: {error}", file=sys.stderr, flush=True)
+        return refuse(503, UNKEPT)
+
+    async def acknowledged(found: dict[str, Any]) -> Response:
+        # Whoever is told where they are can rely on it.
+        await room.ledger.kept()
+        return JSONResponse(found)
 
     @app.get("/static/{name}")
     async def asset(name: str) -> Response:
@@ -109,22 +122,23 @@ def lesson_app(room: Classroom, guard: Guard) -> Guarded:
 
     @app.get("/p/{secret}/now")
     async def now(secret: str) -> Response:
-        return JSONResponse({"around": room.around, **_person(room, secret).now()})
+        found = {"around": room.around, **_person(room, secret).now()}
+        return await acknowledged(found)
 
     @app.post("/p/{secret}/next")
     async def go_on(secret: str, request: Request) -> Response:
-        said = _said(await request.body())
-        return JSONResponse(_person(room, secret).next(_at(said)))
+        said = read_json(await request.body())
+        return await acknowledged(_person(room, secret).next(_at(said)))
 
     @app.post("/p/{secret}/act")
     async def act(secret: str, request: Request) -> Response:
-        said = _said(await request.body())
+        said = read_json(await request.body())
         action, took = said.get("action"), said.get("took", 0)
         require(type(action) is int, "an action is a number")
         assert isinstance(action, int)
         fine = isinstance(took, (int, float)) and not isinstance(took, bool) and took == took
         require(fine, "a time is a number")
-        return JSONResponse(_person(room, secret).act(_at(said), action, took))
+        return await acknowledged(_person(room, secret).act(_at(said), action, took))
 
     return Guarded(app, guard)
 
@@ -132,15 +146,6 @@ def lesson_app(room: Classroom, guard: Guard) -> Guarded:
 def _person(room: Classroom, secret: str) -> Person:
     require(secret in room.people, "there is no such link")
     return room.people[secret]
-
-
-def _said(body: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        value = None
-    require(isinstance(value, dict), "expected a JSON object")
-    return dict(value)
 
 
 def _at(said: dict[str, Any]) -> list[Any]:

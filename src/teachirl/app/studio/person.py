@@ -2,8 +2,8 @@
 
     consent → instructions → (new →) watch → act … → new → watch → act … → end
 
-A move that was acknowledged is in the ledger. A move that is sent again, as nobody knows whether it
-arrived, is answered as it was the first time.
+A move is acknowledged once the ledger has kept it. A move that is sent again, as nobody knows
+whether it arrived, is answered as it was the first time.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ...errors import InvalidInputError
-
 LINE = 64 << 20  # bytes of the longest line: a report
 AGAIN = 2  # times that a question is put to a new process, where the old one has died
 
@@ -37,41 +35,6 @@ async def ended(process: Process) -> None:
     with suppress(ProcessLookupError):
         process.kill()
     await process.wait()
-
-
-class Door:
-    """A lesson in a process of its own, and the link to it.
-
-    Parameters
-    ----------
-    path : the problem file
-    out : folder of the lesson
-    """
-
-    def __init__(self, path: Path, out: Path) -> None:
-        self.path, self.out = path, out
-        self.process: Process | None = None
-        self.link = ""
-        self._opening = asyncio.Lock()
-
-    async def opened(self) -> str:
-        """The link of the lesson's one participant."""
-        async with self._opening:
-            if self.process is None or self.process.returncode is not None:
-                arguments = (str(self.path), "--port", "0", "--out", str(self.out))
-                self.process = await started("behind_a_door", *arguments, stderr=PIPE)
-                assert self.process.stdout is not None and self.process.stderr is not None
-                line = (await self.process.stdout.readline()).decode()
-                if not line:
-                    said = (await self.process.stderr.read()).decode().strip()
-                    raise InvalidInputError(said.removeprefix("teachirl: ") or "it has ended")
-                self.link = line.split()[-1]
-            return self.link
-
-    async def close(self) -> None:
-        """End the lesson; what was done is kept."""
-        if self.process is not None:
-            await ended(self.process)
 
 
 class Thinker:
@@ -229,4 +192,4 @@ class Job:
             self.tell()
 
 
-__all__ = ["Door", "Job", "Thinker"]
+__all__ = ["Job", "Thinker", "ended", "started"]

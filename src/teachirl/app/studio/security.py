@@ -9,17 +9,22 @@ needs it in a header, which no foreign page can set.
 from __future__ import annotations
 
 import hmac
+import json
 import time
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
+from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ...errors import InvalidInputError
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -36,9 +41,12 @@ HEADERS = {
 READING = ("GET", "HEAD")
 # Bytes of a body; episodes and policies of an unknown learner may be larger.
 BODY, UPLOAD = 64 << 10, 4 << 20
-# Requests a second that one client may send for long, and at once.
-RATE, BURST = 60.0, 240.0
+# Requests a second that one client may send for long, and at once; a file of ours counts less, as a
+# room full of participants may come from one address, and each page loads a handful.
+RATE, BURST, STATIC = 60.0, 240.0, 0.05
 CLIENTS = 4096
+# Requests of one client that are answered at the same time: events that go on are among them.
+AT_ONCE = 32
 
 
 @dataclass
@@ -59,6 +67,7 @@ class Guard:
     open: bool
     own: Callable[[str], str | None] = lambda path: None
     _tokens: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+    _open: Counter[str] = field(default_factory=Counter)
 
     def refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         """Why a request is refused, with a status; None if it is not."""
@@ -73,9 +82,11 @@ class Guard:
             return 403, "requests of other pages are refused"
         if ".." in path or "\\" in path or "\0" in path:
             return 400, "no path has .. in it"
-        secret = self.own(path)
-        if not self._in_time(secret or str((scope.get("client") or ["?"])[0])):
+        secret, client = self.own(path), self.client(scope)
+        if not self._in_time(client, STATIC if path.startswith("/static/") else 1.0):
             return 429, "too many requests"
+        if self._open[client] >= AT_ONCE:
+            return 429, "too many requests at once: close a page first"
         if method in READING:
             free = secret is not None or path.startswith("/static/")
             page = not path.startswith("/api/")
@@ -87,6 +98,22 @@ class Guard:
         if secret is not None and headers.get("x-token") is None:
             return 401, "the token is missing"
         return None
+
+    def client(self, scope: Scope) -> str:
+        """Who asks: a participant by the link, others by their address."""
+        return self.own(scope["path"]) or str((scope.get("client") or ["?"])[0])
+
+    @contextmanager
+    def answering(self, scope: Scope) -> Iterator[None]:
+        """While a request is answered, it counts."""
+        client = self.client(scope)
+        self._open[client] += 1
+        try:
+            yield
+        finally:
+            self._open[client] -= 1
+            if not self._open[client]:
+                del self._open[client]
 
     def limit(self, path: str) -> int:
         """How many bytes a body may have."""
@@ -100,15 +127,15 @@ class Guard:
     def _same(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), self.token.encode())
 
-    def _in_time(self, client: str) -> bool:
+    def _in_time(self, client: str, count: float) -> bool:
         """Whether a client has a request left: they come back at a rate, up to so many at once."""
         now = time.monotonic()
         left, before = self._tokens.pop(client, (BURST, now))
         left = min(left + (now - before) * RATE, BURST)
-        self._tokens[client] = (max(left - 1.0, 0.0), now)
+        self._tokens[client] = (max(left - count, 0.0), now)
         while len(self._tokens) > CLIENTS:
             self._tokens.popitem(last=False)
-        return left >= 1.0
+        return left >= count
 
 
 class Guarded:
@@ -152,12 +179,29 @@ class Guarded:
                 raise HTTPException(413, f"a body has at most {limit} bytes")
             return message
 
-        await self.app(scope, counted, dressed)
+        with self.guard.answering(scope):
+            await self.app(scope, counted, dressed)
 
 
-def refuse(status: int, reason: str) -> JSONResponse:
-    """An answer that says why not."""
-    return JSONResponse({"error": reason}, status_code=status)
+def refuse(status: int, reason: str) -> Response:
+    """An answer that says why not; what is no text in it is escaped."""
+    return Response(json.dumps({"error": reason}), status, media_type="application/json")
+
+
+def read_json(text: str | bytes) -> dict[str, Any]:
+    """A JSON object that somebody sent, in which texts are texts.
+
+    >>> read_json('{"at": 3}')
+    {'at': 3}
+    """
+    try:
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()  # halves of characters are no text
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise InvalidInputError("expected a JSON object")
+    return value
 
 
 def hosts_of(host: str, port: int) -> frozenset[str]:
@@ -191,4 +235,4 @@ def _known_cookie(headers: Headers) -> str:
     return "" if found is None else found.value
 
 
-__all__ = ["Guard", "Guarded", "cookie_of", "hosts_of", "is_loopback", "refuse"]
+__all__ = ["Guard", "Guarded", "cookie_of", "hosts_of", "is_loopback", "read_json", "refuse"]

@@ -17,6 +17,9 @@ import uvicorn
 from ...errors import InvalidInputError, require
 from .security import Guard, Guarded, hosts_of, is_loopback
 
+# Open at the same time; many systems allow a process a thousand files.
+CONNECTIONS = 800
+
 
 @dataclass(frozen=True)
 class Address:
@@ -88,6 +91,7 @@ def serve(
         log_level="warning",
         access_log=False,
         server_header=False,
+        limit_concurrency=CONNECTIONS,
         timeout_graceful_shutdown=2,
     )
     # What is there by now stays: to look through it for garbage would stop all answers for a while.

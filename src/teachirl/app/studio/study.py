@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from ...errors import FileFormatError, require
 
 MAX_TEXT = 200_000
+MOST_FEATURES = 20
 CONSENT = (
     "You will watch short episodes of somebody who knows what to do, and then act yourself. What "
     "you do is recorded, with the time that you take, under a number that does not name you. You "
@@ -62,7 +63,7 @@ class Study(Strict):
     watch: int = Field(default=4, ge=1, le=50)
     episodes: int = Field(default=3, ge=1, le=100)
     steps: int = Field(default=30, ge=1, le=500)
-    features: int = Field(default=2, ge=0, le=20)
+    features: int = Field(default=2, ge=0, le=MOST_FEATURES)
     place: bool = True
     action_names: bool = False
     consent: str = CONSENT

@@ -7,6 +7,7 @@ same id, the last of which is ``done`` or ``error``; ``{"cancel": 3}`` ends it e
 from __future__ import annotations
 
 import json
+import os
 import queue
 import sys
 import threading
@@ -55,10 +56,16 @@ def _events(answers: Answers, asked: dict[str, Any]) -> Iterator[dict[str, Any]]
             choice = Choice.of(asked["choice"])
             yield from answers.answer(name, choice, lambda: number in _silenced)
         yield {"event": "done"}
-    except TeachirlError as error:
-        yield {"event": "error", "error": str(error)}
-    except OSError as error:
-        yield {"event": "error", "error": f"{error.filename}: {error.strerror}"}
+    except (TeachirlError, OSError) as error:
+        yield {"event": "error", "error": said(error, answers.paths.get(name))}
+
+
+def said(error: TeachirlError | OSError, path: Path | None) -> str:
+    """What went wrong, with names of files and without the folder of the problem's."""
+    text = str(error)
+    if isinstance(error, OSError):
+        text = f"{error.filename}: {error.strerror}"
+    return text if path is None else text.replace(f"{path.parent}{os.sep}", "")
 
 
 def tell(event: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import one_line
-from ..problem.changes import changed
+from ..problem.changes import Change, changed
 from ..problem.places import Place
 from ..problem.reading import read_text
 from .choice import Choice
@@ -32,6 +32,15 @@ def with_choice(path: Path, choice: Choice) -> str:
     lines = [f"# {one_line(path.name)}, with what was chosen at the desk:"]
     lines += [f"# {one_line(change.option)}" for change in changes] or ["# nothing"]
     return "\n".join([*lines, "", *_table((), tables)]) + "\n"
+
+
+def setting(change: Change) -> str:
+    """A change as ``--set`` has it.
+
+    >>> setting(Change("", ("teach", "required"), ["radar", 'a "b"']))
+    'teach.required=["radar", "a \\\\"b\\\\""]'
+    """
+    return f"{'.'.join(_key(str(part)) for part in change.parts)}={_value(change.value)}"
 
 
 def _table(place: tuple[str, ...], table: Mapping[str, Any]) -> Iterator[str]:
@@ -76,4 +85,4 @@ def _value(value: Any) -> str:
     return repr(value) if isinstance(value, (int, float)) else str(value)
 
 
-__all__ = ["with_choice"]
+__all__ = ["setting", "with_choice"]

@@ -22,7 +22,7 @@ from ..problem import Problem
 from ..render import html
 from ..render.json import contents, plain
 from .choice import Choice
-from .thinker import tell
+from .thinker import said, tell
 
 # Seconds that the frontier and the plan may take; what is proved by then is the answer.
 SECONDS = 120.0
@@ -51,18 +51,17 @@ class Told(Progress):
 def main() -> None:
     """Do what is asked for, once."""
     asked = json.loads(sys.stdin.readline())
+    path = Path(asked["path"])
     try:
-        path, choice = Path(asked["path"]), Choice.of(asked["choice"])
+        choice = Choice.of(asked["choice"])
         tell({"event": "progress", "share": 0.0, "left": None})
         kind = str(asked["kind"])
         require(kind in KINDS, f"there is no work {kind!r}")
         with Told() as progress:
             found = KINDS[kind](path, choice, progress)
         tell({"event": "result", "result": plain(found)})
-    except TeachirlError as error:
-        tell({"event": "error", "error": str(error)})
-    except OSError as error:
-        tell({"event": "error", "error": f"{error.filename}: {error.strerror}"})
+    except (TeachirlError, OSError) as error:
+        tell({"event": "error", "error": said(error, path)})
 
 
 def _frontier(path: Path, choice: Choice, progress: Progress) -> dict[str, Any]:

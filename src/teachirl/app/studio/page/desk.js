@@ -92,11 +92,14 @@ function step(from, to) {
 }
 
 function drawAnswer() {
-  const { bounds, standing, simulated, goals } = shown;
+  const { bounds, standing, simulated, goals, rewards } = shown;
   byId('guaranteed').textContent = bounds ? `≥ ${atLeast(bounds.guaranteed)}` : '…';
   byId('state').textContent = !bounds ? 'computing' : !bounds.matchable ? 'nobody can match what is shown' : bounds.exact ? 'exact' : 'tightening';
   if (bounds) byId('gauge').replaceChildren(gauge({ ...bounds, simulated: simulated?.performance, wanted: problem.wanted }));
+  byId('whatever').hidden = !problem.rewards;
+  byId('whatever').textContent = problem.rewards ? `The reward is not known exactly (${problem.rewards}). This is about the weights that it is planned for. ${rewards?.sentence ?? 'Under the others: computing …'}` : '';
   const rows = [];
+  if (rewards?.matchable) rows.push(['whatever the reward', `≥ ${atLeast(rewards.guaranteed)}`]);
   if (bounds && !bounds.exact) rows.push(['may still turn out to be up to', atMost(bounds.possible)]);
   if (simulated) rows.push([`▼ simulated (${simulated.name})`, atLeast(simulated.performance)]);
   if (bounds) rows.push(['reward guaranteed', number(bounds.reward)], ['the best there is', number(problem.best)]);
@@ -162,6 +165,7 @@ function show() {
   byId('mismatch').value = mismatch;
   byId('mismatch-value').textContent = number(mismatch);
   byId('save-problem').href = `/api/file/${encodeURIComponent(name)}/problem.toml?choice=${encodeURIComponent(JSON.stringify(plain(choice)))}`;
+  byId('door-link').textContent = "for a person who takes the learner's place";
   answer();
   works.forEach((work) => work.look());
 }
@@ -203,12 +207,15 @@ for (const radio of document.querySelectorAll('input[name="show"]')) {
   radio.addEventListener('change', () => change({ ...choice, show: radio.value === problem.show || !radio.value ? null : radio.value }));
 }
 byId('door').addEventListener('click', async () => {
+  const mine = desk.key();
   byId('door').disabled = true;
   byId('door-link').textContent = 'is prepared …';
+  let said;
   try {
-    const { link } = await ask(`/api/lesson/${encodeURIComponent(name)}`, { method: 'POST', body: '{}' });
-    byId('door-link').replaceChildren(make('a', { href: link, target: '_blank', rel: 'noopener' }, 'The lesson'));
-  } catch (error) { byId('door-link').textContent = error.message; }
+    const { link } = await ask(`/api/lesson/${encodeURIComponent(name)}`, { method: 'POST', body: JSON.stringify(plain(choice)) });
+    said = make('a', { href: link, target: '_blank', rel: 'noopener' }, 'The lesson, with what is chosen here');
+  } catch (error) { said = error.message; }
+  if (mine === desk.key()) byId('door-link').replaceChildren(said);
   byId('door').disabled = false;
 });
 addEventListener('popstate', () => open().catch((error) => trouble(error.message)));
