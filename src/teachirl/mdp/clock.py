@@ -1,18 +1,27 @@
-"""A clock that stands still while kernels are compiled.
+"""A clock that stands still while kernels are compiled, and limits by it.
 
 Numba compiles a kernel when it is first called on a machine, which takes seconds, and keeps the
 result on disk. That is no part of what a lesson, a search or a unit of work takes.
+
+What may take long looks at the clock now and then: a kernel that does returns after a piece of its
+work, and is called again to go on. There Ctrl-C is obeyed as well.
 """
 
 from __future__ import annotations
 
+import math
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
 
 from numba.core.event import Event, Listener, register
 
 from . import compilation
 
 AGES = 1e12  # more seconds than any limit
+T = TypeVar("T")
 
 
 def seconds() -> float:
@@ -25,10 +34,56 @@ def seconds() -> float:
     return time.perf_counter() - compilation.spent.real + _ahead
 
 
+class OutOfTimeError(Exception):
+    """The time of a `limited` block is up; whoever set the limit goes on with what there is."""
+
+
+@contextmanager
+def limited(deadline: float) -> Iterator[None]:
+    """Within the block a `look` raises `OutOfTimeError` from that moment on, by `seconds`.
+
+    >>> with limited(seconds() + 60.0):
+    ...     look()
+    """
+    before = _limit.deadline
+    _limit.deadline = min(before, deadline)
+    try:
+        yield
+    finally:
+        _limit.deadline = before
+
+
+def in_time(deadline: float, work: Callable[[], T]) -> T | None:
+    """What the work comes to, in a `limited` block; None if it does not come to its end.
+
+    >>> in_time(seconds() + 60.0, lambda: 2 + 2)
+    4
+    """
+    try:
+        with limited(deadline):
+            return work()
+    except OutOfTimeError:
+        if seconds() > deadline:
+            return None
+        raise  # a limit around this one is over
+
+
+def look() -> None:
+    """Raise `OutOfTimeError` if the time of a `limited` block of this thread is up."""
+    if seconds() > _limit.deadline:
+        raise OutOfTimeError
+
+
 def hurry() -> None:
     """Move the clock so far ahead that the time is up for everything that has a limit."""
     global _ahead
     _ahead += AGES
+
+
+class _Limit(threading.local):
+    """Until when this thread may work."""
+
+    deadline = math.inf
 
 
 class _Watch(Listener):
@@ -42,4 +97,5 @@ class _Watch(Listener):
 
 
 _ahead = 0.0
+_limit = _Limit()
 register("numba:compile", _Watch())  # type: ignore[no-untyped-call]

@@ -27,16 +27,15 @@ from scipy.sparse.linalg import splu
 
 from ..arrays import Floats, frozen
 from ..precision import RESIDUAL, SOLVED
+from . import clock
 from .band_order import in_a_band
 from .kernels.block_elimination import Factors, eliminate, substitute, substitute_transposed
 from .kernels.chains import outflow, reordered, transposed, without_flow, without_loops
 from .kernels.components import strong_components
-from .kernels.krylov import solve_lanes
-from .kernels.linear import Flow, solve_flow, sweep_flow
+from .kernels.linear import Flow
 from .kernels.mixing import (
     flow_error,
     flow_left,
-    iterate,
     rows_back,
     rows_in,
     settle_values,
@@ -44,6 +43,7 @@ from .kernels.mixing import (
     values_left,
 )
 from .kernels.small_chains import BALANCED, GAVE_UP, TOO_FAR, small_values, small_visits
+from .pieces import flow_solved, iterated, lanes_solved, swept
 
 if TYPE_CHECKING:
     from .dynamics import Dynamics
@@ -160,6 +160,7 @@ class Chain:
 
     def _at_once(self, solve: Callable[..., Any], b: Floats) -> Solved | None:
         """What elimination finds of a small chain, in one call; None where that is not enough."""
+        clock.look()
         if not self.small or b.shape[1] <= self._gave_up:
             return None
         indices = frozen(self.rows.indices.view())
@@ -183,6 +184,7 @@ class Chain:
         off = np.empty_like(b)
         left = flow_left if flow else values_left
         for method in self._ways(b.shape[1]):
+            clock.look()
             solve = getattr(self, f"_by_{method.name.lower()}")
             x = solve(b, goals, flow)
             for _ in range(3):
@@ -260,7 +262,7 @@ class Chain:
         # Of 1/(1 − γ) times the source each step keeps the sum, and that is the right one.
         x = b / (1.0 - self.discount) if flow else b.copy()
         operator = self._inflow if flow else self.rows
-        return x if iterate(operator, b, x, goals, flow, PROBE, STEPS) else None
+        return x if iterated(operator, b, x, goals, flow, PROBE, STEPS) else None
 
     @cached_property
     def _system(self) -> tuple[Flow, Flow, Floats]:
@@ -279,14 +281,14 @@ class Chain:
         source = rows_in(b, order)
         if not flow:
             source /= leaving[:, None]
-        x = np.empty_like(source)
         if b.shape[1] < FEW:
+            x = np.empty_like(source)
             for i, goal in enumerate(goals):
                 column = np.ascontiguousarray(source[:, i])
-                x[:, i], left, self.steps = solve_flow(operator, column, goal, KRYLOV_STEPS)
+                x[:, i], left, self.steps = flow_solved(operator, column, goal, KRYLOV_STEPS)
                 if left > 4.0 * goal:
                     return None
-        elif solve_lanes(operator, source, x, goals, flow, KRYLOV_STEPS) == KRYLOV_STEPS:
+        elif (x := lanes_solved(operator, source, goals, flow, KRYLOV_STEPS)) is None:
             return None
         if flow:
             x /= leaving[:, None]
@@ -314,8 +316,7 @@ class Chain:
         operator = self._inflow if flow else self.rows
         x = np.zeros_like(b)
         for i in np.flatnonzero(goals):
-            column = np.ascontiguousarray(b[:, i])
-            x[:, i] = sweep_flow(operator, column, column / (1.0 - self.discount), goals[i], flow)
+            x[:, i] = swept(operator, np.ascontiguousarray(b[:, i]), goals[i], flow)
         return x
 
     def probe(self) -> tuple[bool, int]:

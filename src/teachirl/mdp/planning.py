@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats, as_floats, check_finite, frozen
 from ..errors import require
-from . import kernels
+from . import clock, kernels
 from .estimated import EstimatedMDP
 from .kernels import LANES, PairReward, Reward, StateReward, Table
 from .model import MDP, check_is_mdp
@@ -231,17 +231,25 @@ def _plan(
     sizes = (weights.copy(), mdp.largest_entries, mdp.largest_feature)
     if dynamics.components is None:
         return _by_sweeps(mdp, sizes, rewards, v, tolerance, allowed, 0)
-    values, pairs, lower, upper, rounds, ended = kernels.plan_by_components(
-        *dynamics.components,
-        dynamics.offsets,
-        rewards,
-        NO_GUESS if v is None else v,
-        *sizes,
-        dynamics.rounding,
-        dynamics.discount,
-        tolerance,
-        allowed,
-    )
+    n = mdp.n_states
+    kept = (np.zeros(kernels.by_components.PLACES), np.empty((3, n)), np.empty(mdp.n_pairs))
+    choice, ended = np.empty(n, dtype=np.uint32), kernels.PAUSED
+    while ended == kernels.PAUSED:
+        clock.look()
+        values, pairs, lower, upper, rounds, ended = kernels.plan_by_components(
+            *dynamics.components,
+            dynamics.offsets,
+            rewards,
+            NO_GUESS if v is None else v,
+            *sizes,
+            dynamics.rounding,
+            dynamics.discount,
+            tolerance,
+            allowed,
+            *kept,
+            choice,
+            kernels.PIECE,
+        )
     if ended == kernels.TOO_LARGE:
         _refuse(mdp, weights)
     if ended == kernels.UNFINISHED:
@@ -272,22 +280,30 @@ def _by_sweeps(
     else:
         v = np.minimum(np.maximum(v, lowest), highest)
     choice = np.empty(mdp.n_states, dtype=_choice_type(mdp))
-    values, *found, rounds, ended = kernels.plan(
-        dynamics.layout,
-        _reward_for(mdp, rewards),
-        mdp.start,
-        v,
-        choice,
-        gamma,
-        target,
-        tie,
-        limit - used,
-    )
+    reward, passes = _reward_for(mdp, rewards), kernels.PIECE // dynamics.transitions.nnz + 1
+    kept = (np.zeros(kernels.sweeps.PLACES), np.empty((4, len(v))), np.empty((7, len(v))))
+    ended = kernels.PAUSED
+    while ended == kernels.PAUSED:
+        clock.look()
+        values, *found, rounds, ended = kernels.plan(
+            dynamics.layout,
+            reward,
+            mdp.start,
+            v,
+            choice,
+            gamma,
+            target,
+            tie,
+            limit - used,
+            *kept,
+            passes,
+        )
     lower, upper = kernels.bracket(*found, slack, per_value, largest, gamma)
     if upper - lower <= asked or least == most:
         status = PlanStatus.OPTIMAL
     else:
-        status = PlanStatus.ROUNDING if ended else PlanStatus.OUT_OF_ROUNDS
+        by_itself = ended == kernels.sweeps.ENDED
+        status = PlanStatus.ROUNDING if by_itself else PlanStatus.OUT_OF_ROUNDS
     policy = Policy.of_choice(dynamics, choice)
     return Plan.of(policy, lower, upper, frozen(values), status, used + rounds)
 

@@ -76,7 +76,8 @@ class PooledSets(SetBounds):
     def _search(self, chosen: int, bar: float, deadline: float, room: float) -> None:
         self.turn += 1
         search = self._begun(chosen)
-        self._settle(search, bar, deadline, max(room, 0.9 * search.asked))
+        enough = max(room, 0.9 * search.asked)
+        clock.in_time(deadline, lambda: self._settle(search, bar, deadline, enough))
         self.solves += search.solves
         self._note(chosen, search)
 

@@ -130,7 +130,7 @@ class Assessment:
         optimal_policy(problem.mdp, problem.weights)
         needed = (clock.seconds() - began) * (4 * problem.mdp.n_features + LOOKS)
         if needed <= share.seconds and not share.over():
-            with share.work():
+            with share.strictly():
                 found = certify(
                     problem.model,
                     problem.worldview,
@@ -152,7 +152,7 @@ class Assessment:
         optimal_policy(problem.mdp, problem.weights)
         needed = (clock.seconds() - began) * (2 * problem.worldview.n_rows + LOOKS)
         if needed <= share.seconds and not share.over():
-            with share.work():
+            with share.strictly():
                 model, view, shown = problem.model, problem.worldview, self.demonstration
                 left = share.left()
                 found.append(sensitivity(model, view, problem.weights, shown, max_seconds=left))
@@ -184,7 +184,7 @@ class Assessment:
         """The learner who falls furthest below what is guaranteed; None if nobody does."""
         learners, found = self.learners, list[Shortfall | None]()
         if not self.patience.over():
-            with self.patience.work():
+            with self.patience.strictly():
                 found.append(_below(self.problem, self.guaranteed, learners))
         return found[0] if found else None
 

@@ -78,10 +78,18 @@ class Patience:
         """Ctrl-C ends what is done within the block, and the work; the rest goes on at once."""
         try:
             yield
+        except clock.OutOfTimeError:
+            self.cut = self.cut or Cut.OUT_OF_TIME
         except KeyboardInterrupt:
             self.cut = Cut.INTERRUPTED
             if self.whole is not None:
                 self.whole.cut = self.cut
+
+    @contextmanager
+    def strictly(self) -> Iterator[None]:
+        """`work` that has no limits of its own: it ends as well when the time is up."""
+        with self.work(), clock.limited(self.until):
+            yield
 
 
 __all__ = ["Cut", "Patience"]

@@ -104,7 +104,7 @@ def simulate(
     for kind in LEARNERS:
         found = Simulated(kind.__name__, Outcome.CUT)
         if not patience.over():
-            with patience.work():
+            with patience.strictly():
                 if isinstance(problem.learner, kind):
                     found = _learned(problem, problem.learner, None)
                 else:

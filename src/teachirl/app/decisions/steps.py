@@ -86,7 +86,7 @@ def second_best(
     """What the teacher would choose were the first not there; None if there is no time to ask."""
     found = None
     if not patience.over():
-        with patience.work():
+        with patience.strictly():
             found = _second_best(problem, teacher, moment)
     return found
 

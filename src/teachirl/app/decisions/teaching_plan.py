@@ -290,12 +290,12 @@ def _followed(
     steps = [step_of(problem, moments[0], None)]
     parts.tell(moments)
     while not _enough(problem, moments[-1]):
-        if must <= set(moments[-1].taught):
-            if patience.over():
-                break
-        elif patience.cut is Cut.INTERRUPTED:
+        complete = must <= set(moments[-1].taught)
+        if complete and patience.over():
+            break
+        if patience.cut is Cut.INTERRUPTED:
             raise KeyboardInterrupt  # without what must be taught there is no plan
-        with patience.work():
+        with patience.strictly() if complete else patience.work():
             each = next(rounds, None)
             if each is None:
                 return rounds.lesson(), moments, steps

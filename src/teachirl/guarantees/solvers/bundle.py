@@ -19,8 +19,8 @@ The bounds in between steer; what is returned is proved at the end, as in `progr
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from ...errors import require
 from ...mdp import clock
 from ...mdp.model import MDP
 from ...mdp.policy import Policy, check_policy
-from ...precision import FINEST, SOLVED
+from ...precision import FINEST, SOLVED, down, sum_error
 from ...views.worldview import Worldview
 from ..bounds import (
     WorstCaseBounds,
@@ -48,6 +48,7 @@ from .view_coordinates import ViewCoordinates
 
 IDLE = 10  # steps in a row that bring nothing and promise no less: rounding, time to stop
 FARTHEST = 1e100  # ‖w‖ of θ, beyond which only rounding leads
+GRACE = 1.0  # seconds to prove what was found, in any case
 
 
 def worst_case_by_bundle(
@@ -121,15 +122,15 @@ def searched(
 ) -> WorstCaseBounds:
     """The worst case of what plans of the case can do; `near` [r] is a θ to go on from."""
     search = Search(case, plans, tolerance)
-    early = WorstCaseStatus.INACCURATE
-    search.prepare()
-    search.begin(case.sight.basis @ case.w)  # that of the width certificate
-    if near is not None:
-        search.go_on_from(near)
-    if search.climb(max_solves, deadline):
-        early = WorstCaseStatus.OUT_OF_BUDGET
-    found = search.result(plans.witness())
-    return replace(found, status=early) if found.status is WorstCaseStatus.INACCURATE else found
+
+    def climbed() -> bool:
+        search.prepare()
+        search.begin(case.sight.basis @ case.w)  # that of the width certificate
+        if near is not None:
+            search.go_on_from(near)
+        return search.climb(max_solves, deadline)
+
+    return search.result(plans.witness, clock.in_time(deadline, climbed) is not False)
 
 
 class Search:
@@ -137,7 +138,7 @@ class Search:
 
     def __init__(self, case: Case, plans: Plans, tolerance: float) -> None:
         self.case, self.plans, self.tolerance = case, plans, tolerance
-        self.solves = 0
+        self.solves, self.pace = 0, 0.0  # seconds that a step took, at most
         self.guess: Any = None
         # Where w is 0, any unit will do.
         self.unit = float(np.linalg.norm(case.w)) or 1.0
@@ -214,11 +215,11 @@ class Search:
     def climb(self, max_solves: int, deadline: float) -> bool:
         """Search until the bounds are close or nothing is to gain; whether it ran out of budget."""
         master, promised, failures, idle = self.master, 0.0, 0, 0
-        known, least, pace = self.bounds, math.inf, 0.0
+        known, least = self.bounds, math.inf
         while self.matchable:
             now = clock.seconds()
             # Another step is as long as those before; to prove the bounds takes about two.
-            if self.solves >= max_solves or now + 3.0 * pace > deadline:
+            if self.solves >= max_solves or now + 3.0 * self.pace > deadline:
                 self.match(self.t)
                 return True
             model = self.maximise(self.centre, self.t, 0.02 * max(self.asked, promised))
@@ -236,7 +237,7 @@ class Search:
                 return False
             theta = master.theta.copy()
             value, _ = self.look(theta)
-            pace = max(pace, clock.seconds() - now)
+            self.pace = max(self.pace, clock.seconds() - now)
             gain = value - self.at_centre
             if self.closer_than(known):
                 known, least, idle = self.bounds, math.inf, 0
@@ -258,11 +259,21 @@ class Search:
         self.match(self.t)
         return False
 
-    def result(self, witness: Witness | None) -> WorstCaseBounds:
-        """What is proved, given the mixture with the least reward."""
+    def result(self, known: Callable[[], Witness | None], late: bool) -> WorstCaseBounds:
+        """What is proved, given what finds the mixture with the least reward, and whether the
+        search ran out of its budget.
+
+        That takes as long as the steps of the search did, or a second; of what takes longer, it
+        does without.
+        """
         mdp, sight, w = self.case.mdp, self.case.sight, self.case.w
+        until = clock.seconds() + GRACE + 3.0 * self.pace
         theta = sight.theta(self.theta)
-        lower = self._proved(theta)
+        proved = clock.in_time(until, lambda: self._proved(theta))
+        lower = self._certain if proved is None else proved
+        if proved is None:
+            late, theta = True, np.zeros_like(theta)
+        witness = clock.in_time(until, known)
         upper = matched = math.inf
         if witness is not None:
             off = sight.view.matrix @ (witness.expectations - witness.target)
@@ -272,13 +283,13 @@ class Search:
                 upper, matched = witness.earned, float(np.linalg.norm(off))
             else:
                 witness = None
-        status = WorstCaseStatus.INACCURATE
+        status = WorstCaseStatus.OUT_OF_BUDGET if late else WorstCaseStatus.INACCURATE
         if upper - lower > self.asked:
             # Where rows differ much in length, what steered the search may be far from what it
             # proves; then the θ of the width certificate may prove more.
             other = sight.view.multipliers(sight.view.basis @ w)
-            proved = self._proved(other)
-            if proved > lower:
+            proved = clock.in_time(until, lambda: self._proved(other))
+            if proved is not None and proved > lower:
                 theta, lower = other, proved
         if lower > self.highest:
             lower = upper = math.inf
@@ -297,6 +308,13 @@ class Search:
             status=status,
             world=None if witness is None else witness.world,
         )
+
+    @property
+    def _certain(self) -> float:
+        """What every policy earns at least, as far as that is known."""
+        most = self.case.mdp.largest_entries / (1.0 - self.case.mdp.discount)
+        size = float(np.abs(self.case.w) @ most)
+        return max(down(-size - sum_error(len(most) + 2, size)), self.lowest)
 
     def _proved(self, theta: Floats) -> float:
         self.solves += 1

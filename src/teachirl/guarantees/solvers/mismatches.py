@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +22,7 @@ from ...mdp import clock
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
 from ...views.worldview import Worldview
-from ..bounds import WorstCaseBounds, WorstCaseStatus, check_limits, checked_case
+from ..bounds import WorstCaseBounds, check_limits, checked_case
 from .blocks import block_count
 from .bundle import Search
 from .master import Master
@@ -61,18 +62,19 @@ def worst_cases_by_bundle(
     case = Case(mdp, smallest.at(float(mismatches[order[0]])), w, target, policy)
     plans = OwnPlans(case, block_count(mdp, len(smallest.basis)))
     search = _Looking(case, plans, tolerance)
-    search.prepare()
-    search.begin(smallest.basis @ w)
-    found: dict[int, WorstCaseBounds] = {}
+
+    def begun() -> bool:
+        search.prepare()
+        search.begin(smallest.basis @ w)
+        return True
+
+    ready, found = clock.in_time(deadline, begun), dict[int, WorstCaseBounds]()
     for i in order:
         if found:
             search = search.moved(smallest.at(float(mismatches[i])))
-        early = WorstCaseStatus.INACCURATE
-        if search.climb(SOLVES, deadline):
-            early = WorstCaseStatus.OUT_OF_BUDGET
-        each = search.result(plans.witness())
-        stuck = each.status is WorstCaseStatus.INACCURATE
-        found[i] = replace(each, status=early) if stuck else each
+        climb = partial(search.climb, SOLVES, deadline)
+        late = not ready or clock.in_time(deadline, climb) is not False
+        found[i] = search.result(plans.witness, late)
     return [found[i] for i in range(len(mismatches))]
 
 
@@ -97,6 +99,8 @@ class _Looking(Search):
         other.put_ball(np.zeros_like(self.theta))
         other.upper = math.inf if self.case.policy is None else 0.0
         other.lower, other.theta = self.lowest - self.case.earned, np.zeros_like(self.theta)
+        if not self.looks:
+            return other
         values = [value - sight.penalty(theta) for theta, value in self.looks]
         best = int(np.argmax(values))
         other.centre, other.at_centre = self.looks[best][0], values[best]

@@ -5,7 +5,8 @@ access. The first call of a kernel compiles it; the result is kept on disk.
 """
 
 from .. import clock  # noqa: F401, it takes notice of what is compiled
-from .aims import TOO_LARGE, UNFINISHED, aims, bracket, length
+from . import by_components, sweeps
+from .aims import PAUSED, TOO_LARGE, UNFINISHED, aims, bracket, length
 from .by_components import plan_by_components
 from .components import Components, components_of
 from .layouts import (
@@ -19,11 +20,16 @@ from .layouts import (
     padded,
     rounding_of,
 )
-from .linear import Flow, push, solve_flow, sweep_flow
+from .linear import Flow, push
 from .sweeps import LANES, plan, sweep_lanes
+
+# Entries that a kernel passes between two looks at the clock: some tenths of a second.
+PIECE = 1 << 26
 
 __all__ = [
     "LANES",
+    "PAUSED",
+    "PIECE",
     "TOO_LARGE",
     "UNFINISHED",
     "Components",
@@ -36,6 +42,7 @@ __all__ = [
     "Table",
     "aims",
     "bracket",
+    "by_components",
     "components_of",
     "layout_of",
     "length",
@@ -44,7 +51,6 @@ __all__ = [
     "plan_by_components",
     "push",
     "rounding_of",
-    "solve_flow",
-    "sweep_flow",
     "sweep_lanes",
+    "sweeps",
 ]

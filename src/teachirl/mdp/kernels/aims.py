@@ -14,8 +14,8 @@ from ...precision import EPS
 from .layouts import compiled
 
 TINY = 5e-324  # the smallest float above 0
-# How a plan ended; what is too large has no plan.
-OPTIMAL, ROUNDING, OUT_OF_ROUNDS, UNFINISHED, TOO_LARGE = 0, 1, 2, 3, 4
+# How a plan ended, or that it is to go on; what is too large has no plan.
+OPTIMAL, ROUNDING, OUT_OF_ROUNDS, UNFINISHED, TOO_LARGE, PAUSED = 0, 1, 2, 3, 4, 5
 
 
 @compiled

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from .aims import OPTIMAL, OUT_OF_ROUNDS, ROUNDING, TOO_LARGE, UNFINISHED, aims, bracket
+from .aims import (
+    OPTIMAL,
+    OUT_OF_ROUNDS,
+    PAUSED,
+    ROUNDING,
+    TOO_LARGE,
+    UNFINISHED,
+    aims,
+    bracket,
+)
 from .elimination import eliminate, space_for
 from .layouts import Sparse, compiled, part
 from .sweeps import mean
@@ -20,6 +29,11 @@ ATTEMPTS = 2  # at elimination in a component
 STALLED = 10  # rounds close to the end without progress: rounding is to blame
 CLOSE = 1e3  # how close, in what would be enough
 MOST_ROUNDS = 200  # in a component; what needs more is left to `solve`, which knows other means
+# Where a plan is: in which component; there, in which round, and how that goes; what is certified;
+# and how many entries may still be passed before it pauses.
+BEGUN, COMPONENT, ROUND, FAILURES, STALLED_FOR, WAIT, PREVIOUS, LEAST = range(8)
+LOW, HIGH, LOWEST, MOST, ENTRIES_LEFT, PLACES = range(8, 14)
+EVALUATING = 10.0  # passes that it takes to evaluate a policy, about
 
 
 @part
@@ -66,34 +80,43 @@ def follow_in_place(layout, rewards, scale, v, choice, discount, first, last):
 
 @part
 def solve_component(
-    layout, rewards, scale, v, choice, discount, first, last, enough, rounds, space
+    layout, rewards, scale, v, choice, discount, first, last, enough, rounds, space, state
 ):
-    """Improve and evaluate until no state changes by more than `enough`; the rounds that took."""
-    previous, least = np.inf, np.inf
-    done, failures, stalled, wait = 0, 0, 0, FIRST
-    while done < min(rounds, MOST_ROUNDS):
-        done += 1
+    """Improve and evaluate until no state changes by more than `enough`; whether that is done, or
+    pauses between two rounds."""
+    if state[ROUND] == 0.0:
+        state[PREVIOUS] = state[LEAST] = np.inf
+        state[FAILURES], state[STALLED_FOR], state[WAIT] = 0.0, 0.0, FIRST
+    ends = layout.indptr[layout.offsets[last]], layout.indptr[layout.offsets[first]]
+    entries = np.float64(ends[0]) - np.float64(ends[1])
+    while state[ROUND] < min(rounds, MOST_ROUNDS):
+        if state[ENTRIES_LEFT] <= 0.0:
+            return False
+        state[ROUND] += 1.0
+        state[ENTRIES_LEFT] -= entries
         change = improve(layout, rewards, scale, v, choice, discount, first, last)
         if change <= enough:
             break
-        stalled = stalled + 1 if 0.5 * least <= change <= CLOSE * enough else 0
-        if stalled == STALLED:
+        close = 0.5 * state[LEAST] <= change <= CLOSE * enough
+        state[STALLED_FOR] = state[STALLED_FOR] + 1.0 if close else 0.0
+        if state[STALLED_FOR] == STALLED:
             break
-        slow = change > FAST * previous
-        least, previous = min(least, change), change
-        wait -= 1
-        if wait > 0 or not slow:
+        slow = change > FAST * state[PREVIOUS]
+        state[LEAST], state[PREVIOUS] = min(state[LEAST], change), change
+        state[WAIT] -= 1.0
+        if state[WAIT] > 0.0 or not slow:
             continue
-        wait = BETWEEN
-        if failures < ATTEMPTS:
+        state[WAIT] = BETWEEN
+        state[ENTRIES_LEFT] -= EVALUATING * entries
+        if state[FAILURES] < ATTEMPTS:
             if eliminate(layout, rewards, v, choice, discount, first, last, space):
                 continue
-            failures += 1
+            state[FAILURES] += 1.0
         for _ in range(SWEEPS):
             moved = follow_in_place(layout, rewards, scale, v, choice, discount, first, last)
             if moved <= FAST * change:
                 break
-    return done
+    return True
 
 
 @part
@@ -168,10 +191,11 @@ def certify(layout, rewards, v, backed_up, reached, choice, worth, discount, tie
 
 @part
 def solve_components(
-    layout, rewards, bounds, scale, v, backed_up, reached, choice, discount, enough, tie, rounds
-):
-    """Solve and certify each; the least and the largest of Tv − v, the least of T_π v − v, and the
-    most rounds that one took."""
+    layout, rewards, bounds, scale, v, backed_up, reached, choice, discount, enough, tie, rounds,
+    state,
+):  # fmt: skip
+    """Solve and certify each; the state then has the least and the largest of Tv − v, the least of
+    T_π v − v, and the most rounds that one took. Gives back whether it is done, or pauses."""
     largest, n = np.int64(1), bounds.size - 1
     for c in range(n):
         largest = max(largest, bounds[c + 1] - bounds[c])
@@ -181,12 +205,14 @@ def solve_components(
         most = max(most, layout.offsets[s + 1] - layout.offsets[s])
     worth = np.empty(most)
     if rounds == 0:
-        low, high, lowest = certify(
+        state[LOW], state[HIGH], state[LOWEST] = certify(
             layout, rewards, v, backed_up, reached, choice, worth, discount, tie, 0, v.size
         )
-        return low, high, lowest, 0
-    low, high, lowest, done = np.inf, -np.inf, np.inf, 1
-    c = 0
+        return True
+    if state[BEGUN] == 0.0:
+        state[BEGUN], state[MOST] = 1.0, 1.0
+        state[LOW], state[HIGH], state[LOWEST] = np.inf, -np.inf, np.inf
+    c = np.int64(state[COMPONENT])
     while c < n:
         first = bounds[c]
         while c < n and bounds[c + 1] - bounds[c] == 1:
@@ -196,34 +222,47 @@ def solve_components(
                 layout, rewards, scale, v, backed_up, reached, choice, worth, discount, tie,
                 first, bounds[c],
             )  # fmt: skip
-            low, high, lowest = min(low, mine[0]), max(high, mine[1]), min(lowest, mine[2])
+            note(state, mine)
         if c < n:
-            first, last = bounds[c], bounds[c + 1]
-            took = solve_component(
-                layout, rewards, scale, v, choice, discount, first, last, enough, rounds, space
-            )
+            first, last, state[COMPONENT] = bounds[c], bounds[c + 1], c
+            if not solve_component(
+                layout, rewards, scale, v, choice, discount, first, last, enough, rounds, space,
+                state,
+            ):  # fmt: skip
+                return False
             mine = certify(
                 layout, rewards, v, backed_up, reached, choice, worth, discount, tie, first, last
             )
-            low, high, lowest = min(low, mine[0]), max(high, mine[1]), min(lowest, mine[2])
-            done = max(done, took)
+            note(state, mine)
+            state[MOST], state[ROUND] = max(state[MOST], state[ROUND]), 0.0
             c += 1
-    return low, high, lowest, done
+    return True
+
+
+@part
+def note(state, mine):
+    """Take down the least and the largest of Tv − v, and the least of T_π v − v, of some states."""
+    state[LOW] = min(state[LOW], mine[0])
+    state[HIGH] = max(state[HIGH], mine[1])
+    state[LOWEST] = min(state[LOWEST], mine[2])
 
 
 @compiled
 def plan_by_components(
     moved, indptr, indices, data, order, bounds, scale, start, offsets, rewards, guess,
     weights, entries, longest, relative, discount, tolerance, rounds,
+    state, memory, r, choice, piece,
 ):  # fmt: skip
     """All that `planning` does, component by component; moved to start are those of `Components`.
 
     offsets [S + 1] are those of the pairs of states; rewards are [S], or [P] a pair; guess is [S],
     or empty; the rest is as for `aims`. Gives back the values and the pairs taken [S]; the bounds;
-    the rounds; and how it ended.
+    the rounds; and how it ended: after `piece` entries it pauses, and goes on when it is called
+    with the same again. state [PLACES] is all 0 before the first call, and memory [3, S], r [P] and
+    choice [S] keep what it has.
     """
     layout = Sparse(moved, indptr, indices, data, 0)
-    n, n_pairs = order.size, scale.size
+    n = order.size
     values, pairs = np.empty(n), np.empty(n, np.int64)
     least, most, asked, target, tie, limit, slack, per_value, largest = aims(
         rewards, weights, entries, longest, n, relative, discount, tolerance, rounds
@@ -231,20 +270,23 @@ def plan_by_components(
     if asked == np.inf:
         return values, pairs, -np.inf, np.inf, 0, TOO_LARGE
     lowest, highest = least / (1.0 - discount), most / (1.0 - discount)  # all values are there
-    v, r = np.full(n, 0.5 * (lowest + highest)), np.empty(n_pairs)
+    v, backed_up, reached = memory[0], memory[1], memory[2]
     pair = 0
-    for i in range(n):
+    for i in range(n if state[BEGUN] == 0.0 else 0):
         s = order[i]
+        v[i] = 0.5 * (lowest + highest)
         if guess.size == n:
             v[i] = min(max(guess[s], lowest), highest)
         for p in range(offsets[s], offsets[s + 1]):
             r[pair] = rewards[s if rewards.size == n else p]
             pair += 1
-    choice, backed_up, reached = np.empty(n, np.uint32), np.empty(n), np.empty(n)
     enough = 0.5 * target * (1.0 - discount) / discount
-    low, high, low_reached, done = solve_components(
-        layout, r, bounds, scale, v, backed_up, reached, choice, discount, enough, tie, limit
-    )
+    state[ENTRIES_LEFT] = piece
+    if not solve_components(
+        layout, r, bounds, scale, v, backed_up, reached, choice, discount, enough, tie, limit, state
+    ):
+        return values, pairs, -np.inf, np.inf, 0, PAUSED
+    low, high, low_reached, done = state[LOW], state[HIGH], state[LOWEST], np.int64(state[MOST])
     shift = discount / (1.0 - discount) * 0.5 * (low + high)
     reach = 0.0
     for i in range(n):

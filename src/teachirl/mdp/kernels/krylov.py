@@ -54,20 +54,24 @@ def combine(x, eased, eased_rest, rest, other, shadow, alpha, omega, fresh, left
 
 
 @compiled
-def solve_lanes(operator, b, x, goals, backwards, steps):
+def solve_lanes(operator, b, x, goals, backwards, work, rho, done, steps):
     """x ← (I − γM)⁻¹ b until ‖b − (I − γM)x‖₁ is within each lane's goal [m], to all appearance;
-    gives back how many steps that took.
+    gives back how many steps that took, and whether it is over.
 
-    Who breaks down stands still: the caller must look at the true residual.
+    It goes on after `done` steps, 0 at first, up to so many steps; work [7, S, m] and rho [m] keep
+    where it is. Who breaks down stands still: the caller must look at the true residual.
     """
     n, m = b.shape
-    rest, shadow, direction, image = b.copy(), b.copy(), b.copy(), np.empty((n, m))
-    other, eased, eased_rest = np.empty((n, m)), np.empty((n, m)), np.empty((n, m))
-    rho, fresh, down, norm, left = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    rest, shadow, direction, image = work[0], work[1], work[2], work[3]
+    other, eased, eased_rest = work[4], work[5], work[6]
+    fresh, down, norm, left = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     alpha, omega, beta = np.empty(m), np.empty(m), np.empty(m)
-    x[:] = 0.0
-    dots(rest, shadow, rho)
-    done = 0
+    if done == 0:
+        rest[:] = b
+        shadow[:] = b
+        direction[:] = b
+        x[:] = 0.0
+        dots(rest, shadow, rho)
     while done < steps:
         done += 1
         relax_lanes(operator, direction, eased, backwards)
@@ -92,9 +96,9 @@ def solve_lanes(operator, b, x, goals, backwards, steps):
             # One that has broken down makes no progress any more.
             going |= left[lane] > goals[lane] and alpha[lane] != 0.0 and np.isfinite(left[lane])
         if not going:
-            break
+            return done, True
         for s in range(np.uint64(0), np.uint64(n)):
             for lane in range(np.uint64(0), np.uint64(m)):
                 turned = direction[s, lane] - omega[lane] * image[s, lane]
                 direction[s, lane] = rest[s, lane] + beta[lane] * turned
-    return done
+    return done, False

@@ -13,6 +13,10 @@ from .layouts import Layout, compiled, drift, is_a, part, shared
 
 MOST_SWEEPS = 20_000  # more take too long, and rounding has the last word
 CHAINS = 8  # independent chains of updates in a sweep, to hide the latency of each
+# Where `bicgstab` is, `sweep_flow`, and `solve_flow`, which has one of the former's as well.
+RHO, LEFT, STEPS = range(3)
+LEAST, STALLED, SWEEPS = range(3)
+TRUE_LEFT, BEFORE, DONE, BUSY = range(3, 7)
 
 
 class Following(NamedTuple):
@@ -103,27 +107,33 @@ def relax(operator, b, x):
 
 
 @part
-def bicgstab(operator, x, rest, goal, steps, work):
+def bicgstab(operator, x, rest, goal, steps, work, state, most):
     """Improve x towards operator · x = b until ‖b − operator · x‖₁ ≤ goal; `relax` preconditions.
 
     rest [S] holds b − operator · x and is kept up by recurrence, work is [6, S]. BiCGSTAB may break
-    down or drift: the caller must look at the true residual. Gives back the norm it believes in,
-    and how many steps it took.
+    down or drift: the caller must look at the true residual. It takes `most` steps a call, one at
+    least, and gives back whether it is done: all 0 before the first, `state` has the norm that it
+    believes in and how many steps it took.
     """
     shadow, direction, image, other = work[0], work[1], work[2], work[3]
     eased, eased_rest = work[4], work[5]
     n = x.size
-    copy(rest, shadow)
-    copy(rest, direction)
-    rho = dot(rest, shadow)
-    left, done = np.inf, 0
-    for _ in range(steps):
+    if state[STEPS] == 0.0:
+        copy(rest, shadow)
+        copy(rest, direction)
+        state[RHO], state[LEFT] = dot(rest, shadow), np.inf
+    rho, taken = state[RHO], 0
+    while state[STEPS] < steps:
+        if taken == most:
+            state[RHO] = rho
+            return False
+        taken += 1
         relax(operator, direction, eased)
         apply(operator, eased, image)
         down = dot(shadow, image)
         if down == 0.0 or rho == 0.0:
             break
-        done += 1
+        state[STEPS] += 1.0
         alpha = rho / down
         for s in range(n):
             rest[s] -= alpha * image[s]
@@ -137,13 +147,14 @@ def bicgstab(operator, x, rest, goal, steps, work):
             rest[s] -= omega * other[s]
             left += abs(rest[s])
             fresh += rest[s] * shadow[s]
+        state[LEFT] = left
         if left <= goal or omega == 0.0 or not np.isfinite(left):
             break
         beta = fresh / rho * (alpha / omega)
         rho = fresh
         for s in range(n):
             direction[s] = rest[s] + beta * (direction[s] - omega * image[s])
-    return left, done
+    return True
 
 
 @shared
@@ -199,40 +210,53 @@ def rest_of_flow(operator, start, y, rest):
 
 
 @compiled
-def solve_flow(operator, start, error, steps):
-    """y with operator · y = start by BiCGSTAB, restarted from the true residual while that helps,
-    in so many steps at most.
+def solve_flow(operator, start, y, error, steps, work, state, most):
+    """y ← what solves operator · y = start, by BiCGSTAB from y on, restarted from the true residual
+    while that helps, in so many steps at most.
 
-    Gives back y, the 1-norm of its true residual, which the caller compares with `error`, and how
-    many steps there were.
+    It takes `most` steps a call, and gives back whether it is done. work is [8, S]; all 0 before
+    the first call, state [7] has the 1-norm of the true residual, which the caller compares with
+    `error`, and how many steps there were.
     """
-    n = start.size
-    y = start / (1.0 - operator.discount)
-    rest, work = np.empty(n), np.empty((6, n))
-    left, done = rest_of_flow(operator, start, y, rest), 0
-    while left > error and done < steps:
-        kept, before = y.copy(), left
-        done += bicgstab(operator, y, rest, 0.5 * error, steps - done, work)[1]
-        left = rest_of_flow(operator, start, y, rest)
-        if not left < 0.5 * before:
-            if not left < before:
-                y, left = kept, before
+    rest, kept = work[6], work[7]
+    if state[BUSY] == 0.0:
+        state[TRUE_LEFT] = rest_of_flow(operator, start, y, rest)
+    while state[BUSY] == 1.0 or (state[TRUE_LEFT] > error and state[DONE] < steps):
+        if state[BUSY] == 0.0:
+            copy(y, kept)
+            state[BEFORE], state[STEPS], state[BUSY] = state[TRUE_LEFT], 0.0, 1.0
+        allowed = steps - np.int64(state[DONE])
+        if not bicgstab(operator, y, rest, 0.5 * error, allowed, work, state, most):
+            return False
+        state[DONE] += state[STEPS]
+        state[BUSY] = 0.0
+        state[TRUE_LEFT] = rest_of_flow(operator, start, y, rest)
+        if not state[TRUE_LEFT] < 0.5 * state[BEFORE]:
+            if not state[TRUE_LEFT] < state[BEFORE]:
+                copy(kept, y)
+                state[TRUE_LEFT] = state[BEFORE]
             break
-    return y, left, done
+    return True
 
 
 @compiled
-def sweep_flow(operator, start, y, error, sums):
+def sweep_flow(operator, start, y, error, sums, state, most):
     """Gauss–Seidel on y = start + γ My, the operator being I − γM: slow, but the error contracts by
     γ, in the 1-norm if M's columns have a sum of 1 (`sums`), in the largest entry if its rows do.
+
+    It sweeps `most` times a call, and gives back whether it is done; state [3] is all 0 before.
     """
     n, gamma = start.size, operator.discount
     rest = np.empty(n)
-    least, stalled = np.inf, 0
+    if state[SWEEPS] == 0.0:
+        state[LEAST] = np.inf
     # It is the error that contracts, what is left over may rise for a while.
     patience = 20.0 + 2.0 / (1.0 - gamma)
-    most = min(np.log(error * (1.0 - gamma)) / np.log(gamma), MOST_SWEEPS)
-    for _ in range(int(most) + 1):
+    wanted = int(min(np.log(error * (1.0 - gamma)) / np.log(gamma), MOST_SWEEPS)) + 1
+    for swept in range(wanted - np.int64(state[SWEEPS])):
+        if swept == most:
+            return False
+        state[SWEEPS] += 1.0
         for i in range(2 * n):
             s = i if i < n else 2 * n - 1 - i
             inflow, own = start[s], 0.0
@@ -247,8 +271,8 @@ def sweep_flow(operator, start, y, error, sums):
             left = 0.0
             for entry in rest:
                 left = max(left, abs(entry))
-        stalled = stalled + 1 if left > 0.999 * least else 0
-        least = min(least, left)
-        if left <= error or stalled > patience:
+        state[STALLED] = state[STALLED] + 1.0 if left > 0.999 * state[LEAST] else 0.0
+        state[LEAST] = min(state[LEAST], left)
+        if left <= error or state[STALLED] > patience:
             break
-    return y
+    return True

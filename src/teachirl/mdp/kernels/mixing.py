@@ -27,16 +27,21 @@ def change(x, out, sums):
 
 
 @compiled
-def iterate(operator, b, x, goals, sums, probe, steps):
+def iterate(operator, b, x, goals, sums, probe, steps, state, most):
     """Iterate x [S, m] until no lane's `change` is above its goal [m]; gives back how many steps
-    that took, or 0 if it takes too many.
+    that took, 0 if it takes too many, or −1 if it is to be called again, after `most` looks.
 
     The change of all lanes shrinks by the same rate in the end: after `probe` steps it tells how
-    many there would be, and more than `steps` are too many.
+    many there would be, and more than `steps` are too many. state [2] is all 0 before the first
+    call.
     """
     other = np.empty_like(x)
-    before = np.inf
-    for done in range(LOOK, steps + 1, LOOK):
+    before = state[1] if state[0] > 0.0 else np.inf
+    first = np.int64(state[0])
+    for done in range(first + LOOK, steps + 1, LOOK):
+        if done > first + most * LOOK:
+            state[0], state[1] = done - LOOK, before
+            return -1
         for each in range(LOOK):
             source, target = (x, other) if each % 2 == 0 else (other, x)
             back_up(operator, operator.discount, b, source, target, False)

@@ -6,7 +6,7 @@ import numpy as np
 
 from .aims import extremes
 from .layouts import compiled, part
-from .linear import Flow, apply, bicgstab, copy, sweep_flow
+from .linear import MOST_SWEEPS, Flow, apply, bicgstab, copy, sweep_flow
 
 # Policy iteration may take some rounds to get anywhere; after so many, sweeps must do.
 PATIENCE, SWEEPS = 25, 100
@@ -48,7 +48,7 @@ def soft_backup(dynamics, reward, v, discount, backed_up, chances):
 def solve_system(operator, b, x, goal):
     """x with ‖b − operator · x‖₁ ≤ goal, or as small as rounding allows: BiCGSTAB from x, then
     Gauss–Seidel if that breaks down."""
-    rest, work = np.empty(b.size), np.empty((6, b.size))
+    rest, work, state = np.empty(b.size), np.empty((6, b.size)), np.empty(3)
     for _ in range(3):
         apply(operator, x, rest)
         for s in range(b.size):
@@ -57,7 +57,8 @@ def solve_system(operator, b, x, goal):
         if before <= goal:
             return x
         kept = x.copy()
-        bicgstab(operator, x, rest, 0.5 * goal, STEPS, work)
+        state[:] = 0.0
+        bicgstab(operator, x, rest, 0.5 * goal, STEPS, work, state, STEPS)
         apply(operator, x, rest)
         left = np.abs(b - rest).sum()
         if left <= goal:
@@ -65,7 +66,9 @@ def solve_system(operator, b, x, goal):
         if not left < before:
             copy(kept, x)
             break
-    return sweep_flow(operator, b, x, goal, SUMS)
+    state[:] = 0.0
+    sweep_flow(operator, b, x, goal, SUMS, state, np.int64(MOST_SWEEPS + 1))
+    return x
 
 
 @compiled

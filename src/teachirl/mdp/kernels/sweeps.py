@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import overload
 
-from .aims import extremes
+from .aims import PAUSED, extremes
 from .layouts import (
     Table,
     bellman,
@@ -17,10 +17,15 @@ from .layouts import (
     pair_reward,
     part,
 )
-from .linear import CHAINS, Following, bicgstab, copy
+from .linear import CHAINS, LEFT, STEPS, Following, bicgstab, copy
 
 PAIRS_OF_SWEEPS = 3  # forward and backward, between two looks at the residual
 LANES = 32  # rewards swept together: enough vector operations to hide the latency of each
+MOST_STEPS = np.int64(200)  # of BiCGSTAB in a round
+# Where `solve` is, behind where `bicgstab` is; and how it came back.
+OFF, BUSY, BEGUN, ROUND, SLOW, STALLED, FAILURES, PHASE = range(3, 11)
+PREVIOUS, LEAST, BEFORE_JUMP, MIXING, PLACES = range(11, 16)
+CUT_SHORT, ENDED = range(2)
 
 
 @part
@@ -151,20 +156,54 @@ def remember(v, older, step):
 
 
 @part
-def evaluate(layout, v, backed_up, choice, discount, target, work):
-    """v ← the values of the greedy policy, from the residual of v; Tv, if that does not help."""
-    before = 0.0
-    for s in range(v.size):
-        work[6, s] = backed_up[s] - v[s]
-        before += abs(work[6, s])
-    goal = max(0.01 * before, 0.1 * target * (1.0 - discount) * v.size)
-    left = bicgstab(Following(layout, choice, discount), v, work[6], goal, 200, work)[0]
-    if not left < before:
+def evaluate(layout, v, backed_up, choice, discount, target, work, state, steps):
+    """v ← the values of the greedy policy, from the residual of v; Tv, if that does not help.
+
+    It takes so many steps a call, and gives back whether it is done.
+    """
+    if state[BUSY] == 0.0:
+        state[BUSY], state[STEPS], state[OFF] = 1.0, 0.0, 0.0
+        for s in range(v.size):
+            work[6, s] = backed_up[s] - v[s]
+            state[OFF] += abs(work[6, s])
+    goal = max(0.01 * state[OFF], 0.1 * target * (1.0 - discount) * v.size)
+    following = Following(layout, choice, discount)
+    if not bicgstab(following, v, work[6], goal, MOST_STEPS, work, state, steps):
+        return False
+    state[BUSY] = 0.0
+    if not state[LEFT] < state[OFF]:
         copy(backed_up, v)
+    return True
 
 
 @part
-def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
+def accelerate(v, backed_up, spread, largest_rate, state, memory):
+    """v ← Tv, and every third time where that leads.
+
+    What has failed, as it does while actions still change, is undone, and tried again after a
+    while, twice as long as the one before.
+    """
+    older, step, saved = memory[1], memory[2], memory[3]
+    if state[PHASE] == 3.0 and spread > 0.9 * state[BEFORE_JUMP]:
+        copy(saved, v)
+        state[FAILURES] += 1.0
+        state[PHASE] = -3.0 * 2.0 ** min(state[FAILURES] - 1.0, 20.0)
+    else:
+        copy(backed_up, v)
+    if state[PHASE] < 0.0:
+        state[PHASE] += 1.0
+    if state[PHASE] >= 0.0:
+        state[PHASE] %= 3.0
+        if state[PHASE] == 2.0:
+            state[BEFORE_JUMP] = spread
+            copy(v, saved)
+            extrapolate(v, older, step, largest_rate)
+        remember(v, older, step)
+        state[PHASE] += 1.0
+
+
+@part
+def solve(layout, reward, v, choice, discount, target, rounds, state, memory, work, passes):
     """Sweep v until MacQueen's bounds on the optimal values are at most `target` apart.
 
     In deterministic dynamics each round also evaluates the greedy policy, by a walk, which costs no
@@ -176,74 +215,64 @@ def solve(layout, reward, v, backed_up, choice, discount, target, rounds):
     In a world that mixes fast, errors soon differ by little between states, and what they have in
     common does not matter to the bounds: there it is best to follow the greedy policy for a few
     steps of plain value iteration. Whether it is such a world shows after a few rounds.
-    Gives back the least and the largest of Tv − v, the rounds used, and whether it came to an end
-    by itself, at the target or at what rounding allows; backed_up is Tv.
+
+    After so many passes over the world it pauses, to be called again: state and memory [4, S], of
+    which the first row is Tv, keep where it is, and so does work [7, S].
+    Gives back the least and the largest of Tv − v, and whether it came to an end by itself, at the
+    target or at what rounding allows, or after so many rounds, or pauses.
     """
-    steps = 2 * PAIRS_OF_SWEEPS + 1
-    slow_rate, patience = 0.985**steps, 5
-    n, mixing, ended = v.size, not is_table(layout), True
-    slow, stalled, failures = 0, 0, 0
-    previous, least, before_jump = np.inf, np.inf, np.inf
-    work = np.empty((0, 0))
-    walked = n if is_deterministic(layout) else 0
-    path, state = np.empty(walked, np.uint32), np.empty(walked, np.uint8)
-    older, step, saved = np.empty(0), np.empty(0), np.empty(0)
-    # Every third plain round extrapolates; phase counts up to it. What has failed, as it does while
-    # actions still change, is tried again after a while, twice as long as the one before.
-    phase = 0
-    for done in range(rounds + 1):
-        low, high = residual(layout, reward, v, backed_up, choice, discount)
-        spread = high - low
-        if spread * discount / (1.0 - discount) <= target:
-            break
-        if done == rounds:
-            ended = False
-            break
-        if mixing and done >= 3 and spread > 0.6 * previous:
-            mixing = False
-        elif not mixing and slow < patience:
-            slow = slow + 1 if spread > slow_rate * previous else 0
-        stuck = slow >= patience or is_deterministic(layout)
-        if spread < 0.999 * least:
-            least = spread
-            stalled = 0
-        elif stuck:
-            stalled += 1
-            if stalled == 200:  # without progress for so long, rounding is to blame
-                break
-        previous = spread
-        if mixing:
-            follow(layout, reward, v, backed_up, choice, discount, min(done, 1))
-            continue
-        if is_deterministic(layout):
-            walk_if_table(layout, reward, v, choice, discount, path, state)
-        elif stuck:
-            if work.size == 0:
-                work = np.empty((7, n))
-            evaluate(layout, v, backed_up, choice, discount, target, work)
-        else:
-            if phase == 3 and spread > 0.9 * before_jump:
-                copy(saved, v)
-                failures += 1
-                phase = -(3 << min(failures - 1, 20))
-            else:
-                copy(backed_up, v)
-            if phase < 0:
-                phase += 1
-            if phase >= 0:
-                if older.size == 0:
-                    older, step, saved = np.empty(n), np.empty(n), np.empty(n)
-                phase %= 3
-                if phase == 2:
-                    before_jump = spread
-                    copy(v, saved)
-                    extrapolate(v, older, step, discount**steps)
-                remember(v, older, step)
-                phase += 1
-        if stalled % 2 == 0:
+    steps, patience = 2 * PAIRS_OF_SWEEPS + 1, 5
+    slow_rate, backed_up = 0.985**steps, memory[0]
+    walked = v.size if is_deterministic(layout) else 0
+    path, marks = np.empty(walked, np.uint32), np.empty(walked, np.uint8)
+    low, high, left = 0.0, 0.0, passes
+    if state[BEGUN] == 0.0:
+        state[BEGUN], state[MIXING] = 1.0, 0.0 if is_table(layout) else 1.0
+        state[PREVIOUS], state[LEAST], state[BEFORE_JUMP] = np.inf, np.inf, np.inf
+    while True:
+        if state[BUSY] == 0.0:
+            if left <= 0:
+                return low, high, PAUSED
+            low, high = residual(layout, reward, v, backed_up, choice, discount)
+            left -= steps
+            spread = high - low
+            if spread * discount / (1.0 - discount) <= target:
+                return low, high, ENDED
+            if state[ROUND] >= rounds:
+                return low, high, CUT_SHORT
+            if state[MIXING] == 1.0 and state[ROUND] >= 3.0 and spread > 0.6 * state[PREVIOUS]:
+                state[MIXING] = 0.0
+            elif state[MIXING] == 0.0 and state[SLOW] < patience:
+                slower = spread > slow_rate * state[PREVIOUS]
+                state[SLOW] = state[SLOW] + 1.0 if slower else 0.0
+            stuck = state[SLOW] >= patience or is_deterministic(layout)
+            if spread < 0.999 * state[LEAST]:
+                state[LEAST], state[STALLED] = spread, 0.0
+            elif stuck:
+                state[STALLED] += 1.0
+                if state[STALLED] == 200.0:  # without progress for so long, rounding is to blame
+                    return low, high, ENDED
+            state[PREVIOUS] = spread
+            if state[MIXING] == 1.0:
+                pairs = 1 if state[ROUND] > 0.0 else 0
+                follow(layout, reward, v, backed_up, choice, discount, pairs)
+                state[ROUND] += 1.0
+                continue
+            if is_deterministic(layout):
+                walk_if_table(layout, reward, v, choice, discount, path, marks)
+            elif not stuck:
+                accelerate(v, backed_up, spread, discount**steps, state, memory)
+        if state[SLOW] >= patience and not is_deterministic(layout):
+            # A step has six passes, each over one action of every state.
+            allowed = max(left // 6, 1)
+            begun = state[STEPS] if state[BUSY] == 1.0 else 0.0
+            if not evaluate(layout, v, backed_up, choice, discount, target, work, state, allowed):
+                return low, high, PAUSED
+            left -= np.int64(6 * (state[STEPS] - begun))
+        if state[STALLED] % 2.0 == 0.0:
             for _ in range(PAIRS_OF_SWEEPS):
                 sweep(layout, reward, v, discount)
-    return low, high, done, ended
+        state[ROUND] += 1.0
 
 
 def walk_if_table(layout, reward, v, choice, discount, path, state):
@@ -260,15 +289,22 @@ def _walk_if_table(layout, reward, v, choice, discount, path, state):
 
 
 @compiled
-def plan(layout, reward, start, v, choice, discount, target, tie, rounds):
-    """`solve`, then a policy with ties broken: all that `planning` needs, in one call.
+def plan(
+    layout, reward, start, v, choice, discount, target, tie, rounds, state, memory, work, passes
+):  # fmt: skip
+    """`solve`, then a policy with ties broken: all that `planning` needs, in one call, or in
+    several, all of whose arguments are the same.
 
-    Gives back the values; the start's mean of Tv and the largest of Tv − v; the start's mean of
-    T_π v and the least of T_π v − v, π being the policy left in `choice`; the largest |v|; the
-    rounds, and whether they came to an end by themselves.
+    state [PLACES] is all 0 before the first. Gives back the values; the start's mean of Tv and the
+    largest of Tv − v; the start's mean of T_π v and the least of T_π v − v, π being the policy left
+    in `choice`; the largest |v|; the rounds, and how they came to an end, if they have.
     """
-    backed_up = np.empty(v.size)
-    low, high, done, ended = solve(layout, reward, v, backed_up, choice, discount, target, rounds)
+    low, high, ended = solve(
+        layout, reward, v, choice, discount, target, rounds, state, memory, work, passes
+    )
+    done, backed_up = np.int64(state[ROUND]), memory[0]
+    if ended == PAUSED:
+        return backed_up, 0.0, 0.0, 0.0, 0.0, 0.0, done, ended
     hoped = mean(start, backed_up)
     values = np.empty(v.size)
     shift = discount / (1.0 - discount) * 0.5 * (low + high)
