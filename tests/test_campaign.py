@@ -2,8 +2,10 @@
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -35,7 +37,7 @@ def test_a_part_of_the_campaign(tmp_path):
     assert (result.returncode, result.stderr) == (0, "")
     rows = [line.split(" | ") for line in result.stdout.splitlines() if line.startswith("| ")]
     assert [row[0][2:].replace(" ", "_") for row in rows[1:]] == KINDS
-    assert all("skipped" in row[1] or (int(row[1]) > 0 and row[2] == "0 |") for row in rows[1:])
+    assert all("skipped" in row[1] or (int(row[1]) > 0 and row[2] == "0") for row in rows[1:])
 
 
 @pytest.fixture
@@ -81,5 +83,39 @@ def test_what_fails_is_told_and_kept(campaign, tmp_path, monkeypatch, capsys):
     assert (first / "input").read_text() == "bad"
     assert "ValueError: a bug" in (first / "problem.txt").read_text()
     err = capsys.readouterr().err
-    assert "no answer in 2 s" in err and "MemoryError" in err and "ended with 7" in err
-    assert "| forbidden | skipped: not here | |" in found.table()
+    assert (
+        "no answer in 2 s of processor time" in err
+        and "MemoryError" in err
+        and "ended with 7" in err
+    )
+    assert "| forbidden | skipped: not here | | |" in found.table()
+    assert "There was no time" not in found.table()
+
+
+def test_who_waits_for_ever_is_killed(campaign, tmp_path, monkeypatch, capsys):
+    def waiting(seed, folder):
+        signal.pause()
+
+    monkeypatch.setattr(campaign, "WAITING", 1.0)
+    found = campaign.run(1.0, [campaign.cases.Kind(waiting, 1, 0.5)], tmp_path)
+    assert found.failed == {"waiting": 1}
+    assert "no answer in 0.5 s" in capsys.readouterr().err
+
+
+def test_what_there_was_no_time_for_is_told(campaign, tmp_path, monkeypatch, capsys):
+    def quick(seed, folder):
+        time.sleep(0.01)
+
+    def other(seed, folder):
+        raise campaign.cases.SkippedError("not here")
+
+    monkeypatch.setattr(campaign, "BETWEEN", 0.0)
+    monkeypatch.setattr(campaign, "TURN", 0.5)
+    kinds = [campaign.cases.Kind(quick, 10**6), campaign.cases.Kind(other, 1)]
+    found = campaign.run(0.02, kinds, tmp_path)
+    tried = found.tried["quick"]
+    assert 0 < tried < 10**6
+    assert f"There was no time for {10**6 - tried} of quick" in found.table()
+    assert f"{tried} of 1000000 cases, 0 failed" in found.progress()
+    assert "of 1000000 cases, 0 failed" in capsys.readouterr().out
+    assert found.seconds["quick"] > 0.0

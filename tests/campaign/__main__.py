@@ -1,9 +1,10 @@
 """`make campaign`: everything that may go wrong, tried a given number of times.
 
-Cases run in processes of their own, many of a kind after each other, with limits on the time and
-the memory of each. Prints a table of what was tried and what failed, keeps the folders of cases
-that failed, and exits with 1 if any did. Where the minutes do not suffice, all kinds have had the
-same share of what is wanted.
+Cases run in processes of their own, many of a kind after each other, with limits on the processor
+time and the memory of each, so that it makes no difference what else the machine has to do. Tells
+every half minute how far it is. Prints a table of what was tried and what failed, keeps the folders
+of cases that failed, and exits with 1 if any did. Where the minutes do not suffice, all kinds have
+had the same share of what is wanted, and it says what was not tried.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import math
 import multiprocessing
+import os
 import resource
 import shutil
 import signal
@@ -31,8 +33,11 @@ import mutations
 
 # Bytes of memory that a case may take beyond what its process starts with.
 MEMORY = 2 << 30
-# Seconds after which a process ends that had several cases, and the next begins.
-TURN = 10.0
+# Seconds after which a process ends that had several cases, and the next begins; between two words
+# about how far it is.
+TURN, BETWEEN = 10.0, 30.0
+# Who waits for something, and so takes no processor time, has so many times its limit by the clock.
+WAITING = 15.0
 FORK = multiprocessing.get_context("fork")
 
 
@@ -46,6 +51,8 @@ class Campaign:
     failed: Counter[str] = field(default_factory=Counter)
     compared: Counter[str] = field(default_factory=Counter)
     skipped: dict[str, str] = field(default_factory=dict)
+    # Processor time, in seconds.
+    seconds: Counter[str] = field(default_factory=Counter)
     # Seeds that wait, by kind.
     waiting: dict[str, deque[int]] = field(default_factory=dict)
 
@@ -78,14 +85,27 @@ class Campaign:
         (place / "problem.txt").write_text(said)
         print(f"{name} (seed {seed}): {said.strip().splitlines()[-1]}", file=sys.stderr, flush=True)
 
+    def progress(self) -> str:
+        """How far it is."""
+        wanted = sum(kind.wanted for kind in self.kinds if kind.name not in self.skipped)
+        return f"{self.tried.total()} of {wanted} cases, {self.failed.total()} failed"
+
     def table(self) -> str:
-        lines = ["| tried | cases | failed |", "|---|---|---|"]
-        for name in (kind.name for kind in self.kinds):
+        lines = ["| tried | cases | failed | processor seconds |", "|---|---|---|---|"]
+        untried = []
+        for kind in self.kinds:
+            name, tried = kind.name, self.tried[kind.name]
             if name in self.skipped:
-                lines.append(f"| {name} | skipped: {self.skipped[name]} | |")
-            elif self.tried[name]:
-                lines.append(f"| {name} | {self.tried[name]} | {self.failed[name]} |")
+                lines.append(f"| {name} | skipped: {self.skipped[name]} | | |")
+                continue
+            if tried:
+                cells = f"{tried} | {self.failed[name]} | {self.seconds[name]:.0f}"
+                lines.append(f"| {name} | {cells} |")
+            if tried < kind.wanted:
+                untried.append(f"{kind.wanted - tried} of {name}")
         lines.append(f"\n{self.tried.total()} cases, {self.failed.total()} failed")
+        if untried:
+            lines.append(f"There was no time for {', '.join(untried)}")
         if self.compared:
             [(rarest, count)] = self.compared.most_common()[-1:]
             lines.append(
@@ -112,16 +132,20 @@ class Turn:
         try:
             while self.ours.poll():
                 said = self.ours.recv()
-                if said == "over":
+                if isinstance(said, float):
+                    campaign.seconds[self.kind.name] += said
                     return False
                 self._note(campaign, said)
         except EOFError:
             self.process.join()
-            self._note(campaign, f"ended with {self.process.exitcode}")
+            how, limit = f"ended with {self.process.exitcode}", self.kind.seconds
+            if self.process.exitcode == -signal.SIGXCPU:
+                how = f"no answer in {limit:g} s of processor time"
+            self._note(campaign, how)
             return False
-        if time.monotonic() - self.began > self.kind.seconds:
+        if time.monotonic() - self.began > WAITING * self.kind.seconds:
             self.process.kill()
-            self._note(campaign, f"no answer in {self.kind.seconds:g} s")
+            self._note(campaign, f"no answer in {WAITING * self.kind.seconds:g} s")
             return False
         return True
 
@@ -144,9 +168,12 @@ def _attempt(kind: cases.Kind, seeds: list[int], folder: str, answer: Any) -> No
     limit = pages * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     until = time.monotonic() + TURN
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
     for seed in seeds:
         place = Path(folder, str(seed))
         place.mkdir()
+        allowed = math.ceil(time.process_time() + kind.seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (allowed, most))
         try:
             compared = kind.case(seed, place)
         except cases.SkippedError as reason:
@@ -158,7 +185,7 @@ def _attempt(kind: cases.Kind, seeds: list[int], folder: str, answer: Any) -> No
             answer.send(tuple(compared) if compared else ())
         if time.monotonic() > until:
             break
-    answer.send("over")
+    answer.send(sum(os.times()[:4]))  # its own, and of those that it started
 
 
 def run(
@@ -168,8 +195,11 @@ def run(
     campaign, turns = Campaign(out, kinds), list[Turn]()
     for kind in kinds:
         campaign.waiting[kind.name] = deque(range(first, first + kind.wanted))
-    until = time.monotonic() + 60 * minutes
+    until, told = time.monotonic() + 60 * minutes, time.monotonic()
     while True:
+        if time.monotonic() > told + BETWEEN:
+            told = time.monotonic()
+            print(f"{(until - told) / 60.0:.1f} min left: {campaign.progress()}", flush=True)
         while len(turns) < workers and time.monotonic() < until:
             turn = campaign.next()
             if turn is None:

@@ -126,12 +126,12 @@ class Kind:
     ----------
     case : called with a seed and an empty folder
     wanted : how often
-    seconds : after which a case is killed, and has failed
+    seconds : of processor time, after which a case is killed, and has failed
     """
 
     case: Callable[[int, Path], object]
     wanted: int
-    seconds: float = 120.0
+    seconds: float = 60.0
 
     @property
     def name(self) -> str:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats, frozen
-from ..mdp import kernels
+from ..mdp import clock, kernels
 from ..mdp.kernels.projection import Aim, Mixture, Standing, World, advance, needed, walk
 from ..mdp.model import MDP
 from ..mdp.occupancy import occupancy, policy_from_occupancy
@@ -138,6 +138,7 @@ class Pursuit:
         history: list[float] = []
         burst = max(WORK // self.seen.n_states, 1)
         while len(history) < steps and not self.standing.ended:
+            clock.look()
             new = np.empty(min(burst, steps - len(history)))
             if self.compiled is None:
                 new = new[:1]

@@ -65,5 +65,6 @@ def swept(operator: Flow, source: Floats, goal: float, flow: bool) -> Floats:
 
 
 def _count(operator: Flow, lanes: int, passes: int) -> int:
-    """How many steps of so many passes over the entries a piece has, one at least."""
-    return kernels.PIECE // (len(operator.data) * lanes * passes) + 1
+    """How many steps of so many passes over states and entries a piece has, one at least."""
+    size = len(operator.indptr) + len(operator.data)
+    return kernels.PIECE // (size * lanes * passes) + 1

@@ -13,10 +13,10 @@ from .aims import extremes, length
 from .layouts import Layout, StateReward, compiled
 from .linear import copy, push
 from .master import dot
-from .sweeps import plan
+from .sweeps import PLACES, plan
 
-# Not a plain number, which is a type of its own to Numba: it would compile `plan` all over again.
-MOST_ROUNDS = np.int64(1000)
+# Not plain numbers, which are types of their own to Numba: it would compile `plan` all over again.
+MOST_ROUNDS, NO_PAUSE = np.int64(1000), np.int64(1 << 62)
 
 
 class World(NamedTuple):
@@ -121,6 +121,7 @@ def walk(world, aim, mixture, standing, history):
     features, discount = world.features, world.discount
     n, width = features.shape
     rewards, x = np.empty(n), np.empty(mixture.x.size)
+    state, memory, work = np.empty(PLACES), np.empty((4, n)), np.empty((7, n))
     taken = 0
     while taken < history.size and not standing.ended:
         q = aim.target - mixture.mu
@@ -134,6 +135,7 @@ def walk(world, aim, mixture, standing, history):
             v[s] = min(max(v[s], least / (1.0 - discount)), most / (1.0 - discount))
         tolerance = needed(standing.gap, aim.scale)
         goal = 0.5 * tolerance * (most - least) / (1.0 - discount)
+        state[:] = 0.0
         values, hoped, high, _, _, _, _, _ = plan(
             world.layout,
             StateReward(rewards),
@@ -144,6 +146,10 @@ def walk(world, aim, mixture, standing, history):
             goal,
             0.5 * (1.0 - discount) * goal,
             MOST_ROUNDS,
+            state,
+            memory,
+            work,
+            NO_PAUSE,
         )
         copy(values, v)
         visits = push(world.layout, mixture.choice, world.start, discount)
