@@ -2,6 +2,7 @@
 
 import errno
 import json
+import multiprocessing
 import os
 import random
 import signal
@@ -9,6 +10,8 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pyarrow.parquet
 import pytest
@@ -441,3 +444,85 @@ def test_what_cannot_be_exported(table, tmp_path):
     with pytest.raises(ti.InvalidInputError, match="more than one column a, trial"):
         export(store, twice, tmp_path / "table.csv")
     assert not list(tmp_path.glob("table*"))
+
+
+KILLED = """
+import os, signal, sys
+from teachirl.study.results_database import Store
+store = Store.open(sys.argv[1])
+units = [{"trial": trial} for trial in range(3)]
+run = store.begin("mine.py:MINE", 1, {}, units).id
+for unit in units:
+    store.add(run, unit, {"a": 1}, {}, "here")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def left_behind():
+    """The folder of a run that was killed, with what SQLite had beside its file; others may get
+    there, and write to all that is in it."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made, "out")
+        folder.mkdir()
+        subprocess.run([sys.executable, "-c", KILLED, folder])
+        for each in (folder, folder / "results.lock", *folder.glob("results.sqlite*")):
+            each.chmod(0o777)
+        Path(made).chmod(0o755)
+        assert (folder / "results.sqlite-wal").stat().st_size > 0
+        yield folder
+        folder.chmod(0o777)
+
+
+def as_another_user(work):
+    """What a function says in a process that may do no more than any user."""
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+
+    def report():
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+        try:
+            theirs.send(work())
+        except ti.TeachirlError as error:
+            theirs.send(str(error))
+
+    process = multiprocessing.get_context("fork").Process(target=report)
+    process.start()
+    theirs.close()
+    said = ours.recv()
+    process.join()
+    return said
+
+
+def add_nothing(folder):
+    with Store.open(folder) as store:
+        return begin(store)
+
+
+@pytest.mark.parametrize("name", ["", "results.lock", "results.sqlite", "results.sqlite-shm"])
+def test_where_one_may_not_write_there_is_a_way_out(left_behind, name):
+    locked = left_behind / name
+    if not name:
+        (left_behind / "results.sqlite-shm").unlink()
+    locked.chmod(0o555)
+    said = as_another_user(lambda: add_nothing(left_behind))
+    assert said == (
+        f"{left_behind / 'results.sqlite'} cannot be written to, as this user may not write to "
+        f"{locked}: have its owner allow it (`chmod u+w`, `chown`), or copy the folder to one of "
+        "your own and use that (`--out`); all that is finished is kept"
+    )
+
+
+@pytest.mark.parametrize("shm", [True, False])
+def test_what_a_killed_run_left_is_read_where_one_may_not_write(left_behind, shm):
+    if not shm:
+        (left_behind / "results.sqlite-shm").unlink()
+    left_behind.chmod(0o555)
+
+    def done():
+        with Store.open(left_behind, write=False) as store:
+            return [run.done for run in store.runs()]
+
+    assert as_another_user(done) == [3]

@@ -16,6 +16,7 @@ import secrets
 import shlex
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -58,6 +59,8 @@ SURROUNDINGS = (
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_READONLY,
 )
+# Of these, what it says where it may not write.
+FORBIDDEN = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY)
 
 
 def json_text(document: Any, **options: Any) -> str:
@@ -93,11 +96,11 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         try:
             return _checked(_connected(uri), path)
         except sqlite3.OperationalError:
-            # To read while somebody writes, SQLite itself writes beside the file. Where it may
-            # not, nobody does.
+            # To read while somebody writes, or what a run that was killed left beside the file,
+            # SQLite itself writes there. Where it may not, nobody does.
             if os.access(path.parent, os.W_OK):
                 raise
-            return _checked(_connected(f"{uri}&immutable=1"), path)
+            return _checked(_in_memory(path), path)
 
 
 def open_to_write(path: Path) -> tuple[sqlite3.Connection, IO[str]]:
@@ -128,6 +131,8 @@ def explaining(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         # The low byte is the kind of the error; the rest refines it.
         kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if kind in FORBIDDEN and (locked := _not_writable(path)):
+            raise _forbidden(path, locked) from error
         if kind in SURROUNDINGS:
             raise TeachirlError(f"{path}: {error}") from error
         raise damaged(path, str(error)) from error
@@ -175,6 +180,33 @@ def _connected(uri: str) -> sqlite3.Connection:
     # What is no text any more is still to be named.
     connection.text_factory = lambda raw: raw.decode(errors="replace")
     return connection
+
+
+def _in_memory(path: Path) -> sqlite3.Connection:
+    """A connection to a copy, with what SQLite has beside the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        for end in ("", "-wal"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(f"{path}{end}", Path(folder, f"{FILE}{end}"))
+        memory = _connected("file::memory:")
+        with closing(_connected(Path(folder, FILE).as_uri())) as copied:
+            copied.backup(memory)
+    return memory
+
+
+def _forbidden(path: Path, locked: Path) -> TeachirlError:
+    return TeachirlError(
+        f"{path} cannot be written to, as this user may not write to {locked}: have its owner "
+        "allow it (`chmod u+w`, `chown`), or copy the folder to one of your own and use that "
+        "(`--out`); all that is finished is kept"
+    )
+
+
+def _not_writable(path: Path) -> Path | None:
+    """What a file's user may not write to: the file, what SQLite has beside it, or the folder."""
+    files = (Path(f"{path}{end}") for end in ("", "-wal", "-shm"))
+    needed = [path.parent, *(each for each in files if each.exists())]
+    return next((each for each in needed if not os.access(each, os.W_OK)), None)
 
 
 def _checked(connection: sqlite3.Connection, path: Path, make: bool = False) -> sqlite3.Connection:
@@ -233,7 +265,11 @@ def _problem(connection: sqlite3.Connection, tables: dict[str, str]) -> str:
 
 def take_lock(path: Path) -> IO[str]:
     """The lock file, open and locked; its text says which process holds it."""
-    file = path.open("a+", encoding="utf-8", errors="replace")
+    try:
+        file = path.open("a+", encoding="utf-8", errors="replace")
+    except PermissionError as error:
+        locked = path if path.exists() else path.parent
+        raise _forbidden(path.with_name(FILE), locked) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
