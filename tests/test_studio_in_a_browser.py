@@ -10,6 +10,7 @@ from playwright.sync_api import expect, sync_playwright
 
 import teachirl as ti
 from browsing import launched, nothing_is_wrong
+from greyscale import stands_out
 from studio_server import DESK, begun, ended, serving
 from teachirl.app.problem import read_problem
 
@@ -215,6 +216,7 @@ def test_axe_finds_nothing(page):
     feature(page, "cell 1").click()
     page.wait_for_selector(SETTLED)
     nothing_is_wrong(page)
+    assert stands_out(page) > 20
     assert page.complaints == []
 
 
@@ -230,6 +232,7 @@ def test_the_desk_walks_through_probes(browser, tmp_path):
         page.set_default_timeout(PATIENCE)
         page.goto(link)
         expect(page.locator("#known")).to_contain_text("Open: cell 1, cell 2, cell 3")
+        nothing_is_wrong(page)
         page.click("#draw")
         with page.expect_download() as download:
             page.click("#drawn a")

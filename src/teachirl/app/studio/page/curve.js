@@ -13,16 +13,22 @@ export function gauge({ guaranteed, possible, simulated, wanted }) {
   if (simulated != null) said.push(`simulated ${atLeast(simulated)}`);
   if (wanted != null) said.push(`asked for ${atLeast(wanted)}`);
   const svg = draw('svg', { viewBox: '0 0 300 52', role: 'img', 'aria-label': said.join(', ') }, hatching(),
-    draw('rect', { x: 4, y: 16, width: 292, height: 16, fill: '#f3f6f9', stroke: '#4a4a4a' }),
+    draw('rect', { x: 4, y: 16, width: 292, height: 16, fill: '#f3f6f9', stroke: '#4a4a4a', class: 'surface' }),
     draw('rect', { x: 4, y: 16, width: x(guaranteed) - 4, height: 16, fill: '#0b4f7d' }),
     draw('rect', { x: x(guaranteed), y: 16, width: Math.max(x(possible) - x(guaranteed), 0), height: 16, fill: 'url(#hatch)' }));
   const end = (share) => (share > 0.8 ? 'end' : share < 0.2 ? 'start' : 'middle');
+  // A dark line on a dark bar has a light one below it.
+  const upright = (share, from, to, dashes) => {
+    const place = { x1: x(share), x2: x(share), y1: from, y2: to };
+    svg.append(draw('line', { ...place, stroke: '#fff', 'stroke-width': 5, class: 'below' }));
+    svg.append(draw('line', { ...place, stroke: '#1c1c1c', 'stroke-width': 2, 'stroke-dasharray': dashes }));
+  };
   if (simulated != null) {
+    upright(simulated, 12, 32);
     svg.append(draw('path', { d: `M${x(simulated)} 12 l-5 -7 h10 z`, fill: '#1c1c1c' }));
-    svg.append(draw('line', { x1: x(simulated), y1: 12, x2: x(simulated), y2: 32, stroke: '#1c1c1c', 'stroke-width': 2 }));
   }
   if (wanted != null) {
-    svg.append(draw('line', { x1: x(wanted), y1: 14, x2: x(wanted), y2: 37, stroke: '#1c1c1c', 'stroke-width': 2, 'stroke-dasharray': '3 2' }));
+    upright(wanted, 14, 37, '3 2');
     svg.append(draw('text', { x: x(wanted), y: 48, 'text-anchor': end(wanted), class: 'small' }, 'asked for'));
   }
   return svg;
@@ -35,7 +41,7 @@ export function curve(points, wanted, here, take) {
   const y = (share) => bottom - (bottom - top) * share;
   const svg = draw('svg', { viewBox: '0 0 308 186', role: 'img', 'aria-label': `What is guaranteed against what it costs: ${points.map((p) => `${atLeast(p.guaranteed)} for ${p.cost}`).join(', ')}` });
   for (const share of [0, 0.5, 1]) {
-    svg.append(draw('line', { x1: left, x2: right, y1: y(share), y2: y(share), stroke: '#c9ced3' }));
+    svg.append(draw('line', { x1: left, x2: right, y1: y(share), y2: y(share), stroke: '#c9ced3', class: 'guide' }));
     svg.append(draw('text', { x: left - 6, y: y(share) + 4, 'text-anchor': 'end', class: 'small' }, `${share * 100} %`));
   }
   if (wanted != null) svg.append(draw('line', { x1: left, x2: right, y1: y(wanted), y2: y(wanted), stroke: '#1c1c1c', 'stroke-dasharray': '4 3' }));

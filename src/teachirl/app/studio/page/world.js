@@ -2,20 +2,21 @@
 
 import { draw, make, number, table } from './dom.js';
 
-const CELL = 40;
+const CELL = 40, INK = '#1c1c1c', ACCENT = '#0b4f7d', LINE = '#868c92';
+// The darkest is light enough for what stands on it, by luminance alone.
 const shade = (share) => {
   const part = Math.sqrt(Math.min(Math.max(share, 0), 1));
   const mix = (light, dark) => Math.round(light + (dark - light) * part);
-  return `rgb(${mix(255, 60)}, ${mix(255, 125)}, ${mix(255, 170)})`;
+  return `rgb(${mix(255, 110)}, ${mix(255, 165)}, ${mix(255, 205)})`;
 };
 
 function arrow(row, column, down, right) {
   const x = (column + 0.5) * CELL, y = (row + 0.5) * CELL;
-  if (down === 0 && right === 0) return draw('circle', { cx: x, cy: y, r: 3, fill: '#1c1c1c' });
+  if (down === 0 && right === 0) return draw('circle', { cx: x, cy: y, r: 3, fill: INK });
   const length = Math.hypot(down, right), dx = (right / length) * 11, dy = (down / length) * 11;
   return draw('path', {
     d: `M${x - dx} ${y - dy} L${x + dx} ${y + dy} m${-dx * 0.7 - dy * 0.45} ${-dy * 0.7 + dx * 0.45} L${x + dx} ${y + dy} l${-dx * 0.7 + dy * 0.45} ${-dy * 0.7 - dx * 0.45}`,
-    fill: 'none', stroke: '#1c1c1c', 'stroke-width': 2.2, 'stroke-linecap': 'round', 'stroke-linejoin': 'round',
+    fill: 'none', stroke: INK, 'stroke-width': 2.2, 'stroke-linecap': 'round', 'stroke-linejoin': 'round',
   });
 }
 
@@ -38,7 +39,7 @@ export function drawMap(map, label, { fill = () => '#fff', marked = () => false,
   for (let cell = 0; cell < map.rows * map.columns; cell += 1) {
     const row = Math.floor(cell / map.columns), column = cell % map.columns;
     svg.append(draw('rect', {
-      x: column * CELL, y: row * CELL, width: CELL, height: CELL, fill: fill(cell), stroke: '#c9ced3',
+      x: column * CELL, y: row * CELL, width: CELL, height: CELL, fill: fill(cell), stroke: LINE, class: 'surface',
     }));
     if (map.texts[cell]) {
       svg.append(draw('text', { x: column * CELL + 2.5, y: row * CELL + 9, class: 'cell' }, map.texts[cell].slice(0, 9)));
@@ -46,13 +47,13 @@ export function drawMap(map, label, { fill = () => '#fff', marked = () => false,
     if (marked(cell)) {
       svg.append(draw('path', {
         d: `M${column * CELL + 4} ${(row + 1) * CELL - 4} l32 -32 M${column * CELL + 4} ${row * CELL + 24} l20 -20 M${column * CELL + 16} ${(row + 1) * CELL - 4} l20 -20`,
-        stroke: '#0b4f7d', 'stroke-width': 2.5,
+        stroke: ACCENT, 'stroke-width': 2.5,
       }));
     }
   }
   for (const [r1, c1, r2, c2] of map.walls) {
     svg.append(draw('line', {
-      x1: c1 * CELL, y1: r1 * CELL, x2: c2 * CELL, y2: r2 * CELL, stroke: '#1c1c1c', 'stroke-width': 4, 'stroke-linecap': 'round',
+      x1: c1 * CELL, y1: r1 * CELL, x2: c2 * CELL, y2: r2 * CELL, stroke: INK, 'stroke-width': 4, 'stroke-linecap': 'round',
     }));
   }
   svg.append(...above);
@@ -62,13 +63,13 @@ export function drawMap(map, label, { fill = () => '#fff', marked = () => false,
 // Where an episode has been, as a line.
 export function trail(map, cells) {
   const at = cells.filter((cell) => cell >= 0).map((cell) => `${((cell % map.columns) + 0.5) * CELL} ${(Math.floor(cell / map.columns) + 0.5) * CELL}`);
-  return draw('polyline', { points: at.join(', '), fill: 'none', stroke: '#0b4f7d', 'stroke-width': 3, 'stroke-dasharray': '2 6', 'stroke-linecap': 'round' });
+  return draw('polyline', { points: at.join(', '), fill: 'none', stroke: ACCENT, 'stroke-width': 3, 'stroke-dasharray': '2 6', 'stroke-linecap': 'round' });
 }
 
 export function token(map, cell) {
   const row = Math.floor(cell / map.columns), column = cell % map.columns;
   return draw('circle', {
-    class: 'token', cx: (column + 0.5) * CELL, cy: (row + 0.5) * CELL, r: 13, fill: '#fff', 'fill-opacity': 0.75, stroke: '#0b4f7d', 'stroke-width': 4,
+    class: 'token', cx: (column + 0.5) * CELL, cy: (row + 0.5) * CELL, r: 13, fill: '#fff', 'fill-opacity': 0.75, stroke: ACCENT, 'stroke-width': 4,
   });
 }
 

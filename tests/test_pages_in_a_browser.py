@@ -1,4 +1,4 @@
-"""Every page of a lesson in a real browser, with the application itself behind it: no server."""
+"""Pages in a real browser, with the application itself behind them: no server, no waiting."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -8,10 +8,13 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from browsing import launched, nothing_is_wrong
+from greyscale import stands_out
 from studio_server import DESK
 from teachirl.app.problem import read_problem
+from teachirl.app.studio.desk import desk_app
 from teachirl.app.studio.lesson_server import Classroom, lesson_app
 from teachirl.app.studio.security import Guard, hosts_of
+from teachirl.app.studio.serving import examples
 from teachirl.app.studio.study import Condition, Study
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("studio")]
@@ -69,6 +72,22 @@ async def answered(app, asked):
         )
 
 
+def visited(context, elsewhere, app, path):
+    """A page of an application that answers in another thread."""
+
+    def answer(route):
+        given = elsewhere.submit(asyncio.run, answered(app, route.request)).result()
+        route.fulfill(status=given.status_code, body=given.content, headers=given.headers)
+
+    page = context.new_page()
+    context.route(f"{HOME}/**", answer)
+    page.complaints = []
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.goto(f"{HOME}/{path}")
+    return page
+
+
 @pytest.fixture
 def opened(browser, tmp_path):
     """Opens the lesson of a problem for its only participant; the page and the participant."""
@@ -76,22 +95,11 @@ def opened(browser, tmp_path):
     with ThreadPoolExecutor(1) as elsewhere, browser.new_context() as context:
         rooms = []
 
-        def open_lesson(problem):
-            room = elsewhere.submit(Classroom, problem, ONE, tmp_path / "room").result()
+        def open_lesson(problem, study=ONE):
+            room = elsewhere.submit(Classroom, problem, study, tmp_path / "room").result()
             rooms.append(room)
             guard = Guard(hosts_of("127.0.0.1", 8765), "0123456789abcdef", True, room.secret_of)
-            app = lesson_app(room, guard)
-
-            def answer(route):
-                given = elsewhere.submit(asyncio.run, answered(app, route.request)).result()
-                route.fulfill(status=given.status_code, body=given.content, headers=given.headers)
-
-            page = context.new_page()
-            context.route(f"{HOME}/**", answer)
-            page.complaints = []
-            page.on("console", lambda message: page.complaints.append(message.text))
-            page.on("pageerror", lambda error: page.complaints.append(str(error)))
-            page.goto(f"{HOME}/{room.links()[0][1]}")
+            page = visited(context, elsewhere, lesson_app(room, guard), room.links()[0][1])
             return page, next(iter(room.people.values()))
 
         yield open_lesson
@@ -106,12 +114,13 @@ def stage(page, name):
 def test_every_page_of_a_lesson_is_accessible(opened, tmp_path):
     (tmp_path / "problem.toml").write_text(DESK, encoding="utf-8")
     page, person = opened(read_problem(tmp_path / "problem.toml"))
-    seen = []
+    seen, drawn = [], {}
     while True:
         stage(page, person.stage)
         before = page.evaluate("document.body.dataset.at")
         if person.stage not in seen:
             nothing_is_wrong(page)
+            drawn[person.stage] = stands_out(page)
             seen.append(person.stage)
         if person.stage == "end":
             break
@@ -125,6 +134,8 @@ def test_every_page_of_a_lesson_is_accessible(opened, tmp_path):
             page.keyboard.press("Enter")
         page.wait_for_selector(f"body:not([data-at='{before}'])")
     assert seen == ["consent", "instructions", "watch", "act", "new", "end"]
+    # On a map there are a token and where it was; hatched cells; at the end a bar and two words.
+    assert drawn["act"] >= 2 and drawn["watch"] >= 2 and drawn["new"] >= 1 and drawn["end"] >= 4
     assert page.complaints == []
 
 
@@ -150,3 +161,42 @@ def test_thirty_actions_by_keyboard_alone(opened, many):
     stage(page, "new")
     assert person.done[0] == [([28, 27], False)]
     nothing_is_wrong(page, [320])
+
+
+CONSENT = """\
+## What is kept
+
+Nothing but *what you do*, under a number. Ask [us](https://example.org) about it.
+
+1. You may stop at any time.
+2. Nobody pays.
+
+```
+a line of code that is much longer than a telephone is wide, and has to go somewhere all the same
+```
+
+> So be it.
+"""
+
+
+def test_texts_of_a_study_are_accessible(opened, many):
+    page, _ = opened(many, ONE.model_copy(update={"consent": CONSENT}))
+    expect(page.locator("main h2")).to_have_text("What is kept")
+    nothing_is_wrong(page)
+
+
+def test_the_gallery_is_accessible_and_leads_to_desks(browser, tmp_path):
+    with ThreadPoolExecutor(1) as elsewhere, browser.new_context() as context:
+        guard = Guard(hosts_of("127.0.0.1", 8765), "0123456789abcdef", True)
+        app = elsewhere.submit(desk_app, examples(), tmp_path, guard).result()
+        page = visited(context, elsewhere, app, "")
+        names = page.locator("#cards a")
+        expect(names).to_have_count(len(examples()))
+        nothing_is_wrong(page)
+        for name in examples():
+            page.keyboard.press("Tab")
+            while page.evaluate("document.activeElement.closest('#cards') === null"):
+                page.keyboard.press("Tab")
+            href = page.evaluate("document.activeElement.getAttribute('href')")
+            assert href == f"/?problem={name}"
+        assert page.complaints == []
