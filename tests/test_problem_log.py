@@ -106,6 +106,15 @@ def test_a_table_in_parquet(folder):
     assert problem.world.model.n_steps == 235
 
 
+@pytest.mark.parametrize("name", ["log.csv", "successors.csv"])
+def test_a_column_that_is_misspelt_is_named(folder, name):
+    text = (folder / name).read_text()
+    (folder / name).write_text(text.replace("next_state", "next_sate", 1))
+    got = text.splitlines()[0].replace("next_state", "next_sate").replace(",", ", ")
+    wanted = f"{name}: expected a column 'next_state', got {got}; is it 'next_sate'?"
+    assert message_of(folder / "problem.toml").endswith(wanted)
+
+
 def test_without_successors_any_state_may_follow(folder):
     model = read_problem(changed(folder, 'successors = "successors.csv"\n', "")).world.model
     assert (np.diff(model.successors.indptr)[:-1] == 4).all()

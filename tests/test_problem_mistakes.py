@@ -321,3 +321,18 @@ def test_several_mistakes_are_told_at_once(folder):
     assert lines[-1] == "… and 2 more mistakes; teachirl check tells all of them"
     path.write_text(TOML["grid"].replace('"cell 0"', "ab").replace('"cell 3"', "cd"))
     assert len(message_of(path).splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('"cell 0" = 1.0', '"cell 0" = "1"', "reward.weights.'cell 0': expected a number, got '1'"),
+        ("[reward.weights]", "[reward]\nwithin = -1\n[reward.weights]", "reward.within: expected"),
+    ],
+)
+def test_a_mistake_in_the_reward_is_told_once(folder, old, new, told):
+    """Nothing is said of a reward that is missing: it is there, and wrong."""
+    path = folder / "grid.toml"
+    path.write_text(TOML["grid"].replace(old, new))
+    (line,) = message_of(path).splitlines()
+    assert line.startswith(told)

@@ -646,9 +646,9 @@ LOOP = [(1.0, 0, 0.0, False)]
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (None, "SimpleNamespace has no transition table.*got NoneType"),
-        ({}, "has no transition table"),
-        (7, "has no transition table.*got int"),
+        (None, "SimpleNamespace has no transition table, as .* its probabilities are not known$"),
+        ({}, "the transition table P of SimpleNamespace must map each state .* got {}"),
+        (7, "the transition table P of SimpleNamespace must map each state .* got 7"),
         ({1: {0: LOOP}}, "P must have the states 0 … 0, but 0 is missing"),
         ({"a": {0: LOOP}}, "the keys of P must be non-negative integers, got 'a'"),
         ({0: 5}, r"P\[0\] must be a dict or a list, got 5"),

@@ -25,16 +25,21 @@ def number(value: float, scale: float = 0.0) -> str:
 
 
 def alike(first: float, second: float) -> tuple[str, str]:
-    """Two amounts to be compared, both to the last of the four digits of the larger.
+    """Two amounts to be compared, both to the last of the four digits of the larger; what would
+    be 0 by that, and is not, to its own.
 
-    >>> alike(0.000001, 0.54789), alike(17.3, 0.0437)
-    (('0', '0.5479'), ('17.3', '0.04'))
+    >>> alike(0.000001132, 2.004), alike(17.3, 0.0437), alike(1e-15, 2.0)
+    (('0.000001', '2.004'), ('17.3', '0.04'), ('0', '2'))
     """
-    size = decimal.Decimal(repr(max(abs(first), abs(second))))
+    larger = max(abs(first), abs(second))
+    size = decimal.Decimal(repr(larger))
     last = size.adjusted() - DIGITS + 1 if size else 0
-    rounded = (round(each, -last) + 0.0 for each in (first, second))
-    one, two = (f"{each:.{DIGITS}g}".replace("-", "−") for each in rounded)
-    return one, two
+
+    def shown(value: float) -> str:
+        rounded = round(value, -last) + 0.0
+        return f"{rounded:.{DIGITS}g}".replace("-", "−") if rounded else number(value, larger)
+
+    return shown(first), shown(second)
 
 
 def at_least(value: float, scale: float = 0.0) -> str:

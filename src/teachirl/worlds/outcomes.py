@@ -48,10 +48,14 @@ def read_outcomes(base: Any, whole: bool = True) -> Outcomes:
     name = type(base).__name__
     table = getattr(base, "P", None)
     require(
+        table is not None,
+        f"{name} has no transition table, as FrozenLake, CliffWalking and Taxi have, and so its "
+        "probabilities are not known",
+    )
+    require(
         isinstance(table, (Mapping, list, tuple)) and len(table) > 0,
-        f"{name} has no transition table, without which its probabilities are not known: P must "
-        f"map each state to its actions and their outcomes, as in FrozenLake, CliffWalking and "
-        f"Taxi, got {type(table).__name__}",
+        f"the transition table P of {name} must map each state to its actions and their outcomes, "
+        f"got {table!r}",
     )
     # Taxi's changing destination happens in step() and is not in the table.
     require(

@@ -178,6 +178,8 @@ def _problem(
         "baseline": lambda: build_baseline(plan.baseline, at / "baseline", folder, mdp),
         "shown": lambda: _shown(file.demonstration, place / "demonstration", folder, possible),
     }
+    if "reward" in mistakes.left_out:  # there is one, and what is wrong with it has been told
+        del parts["reward"]
     model = world.model
     if model is not None:
         mistakes.of(lambda: _refuse_in_doubt(file, place, model))

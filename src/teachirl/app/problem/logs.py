@@ -69,17 +69,19 @@ def estimated_world(world: LogWorld, place: Place, folder: Folder) -> EstimatedM
 
 
 def _has_steps(folder: Folder, name: str) -> bool:
-    """Whether the log is a table with a column of next states."""
+    """Whether the log is a table of steps, and has none of the columns that only episodes have."""
     if os.path.isdir(folder.path / name):
         return False
     path, kind = folder.file(name), Path(name).suffix.lower()
     if kind == ".parquet":
-        return "next_state" in [str(cell) for cell in next(parquet_rows(path, name))[1]]
-    if kind != ".csv":
+        header = [str(cell) for cell in next(parquet_rows(path, name))[1]]
+    elif kind == ".csv":
+        with path.open("rb") as file:
+            line = file.readline(1 << 20).decode("utf-8-sig", errors="replace")
+        header = [cell.strip() for cell in next(csv.reader([line]), [])]
+    else:
         return False
-    with path.open("rb") as file:
-        line = file.readline(1 << 20).decode("utf-8-sig", errors="replace")
-    return "next_state" in [cell.strip() for cell in next(csv.reader([line]), [])]
+    return "next_state" in header or {"episode", "step", "terminated"}.isdisjoint(header)
 
 
 def _anything(table: Table) -> Table:

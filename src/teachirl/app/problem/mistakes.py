@@ -36,6 +36,11 @@ class ProblemFileError(FileFormatError):
 class Mistakes:
     """Mistakes that were found so far: one does not keep others from being found.
 
+    Attributes
+    ----------
+    found : list of str, a line each
+    left_out : set of str, tables of the file that are not looked at further, for mistakes in them
+
     Examples
     --------
     >>> mistakes = Mistakes()
@@ -50,6 +55,7 @@ class Mistakes:
 
     def __init__(self) -> None:
         self.found: list[str] = []
+        self.left_out: set[str] = set()
 
     def of(self, make: Callable[[], T]) -> T | None:
         """What `make` makes; None if that is a mistake, which is kept."""

@@ -146,12 +146,23 @@ def meant(name: object, names: Collection[str], *, also: bool = True) -> str:
     """
     if not names:
         return "; there are none"
-    if isinstance(name, str) and len(names) <= SOUGHT:
-        by_lower = {each.lower(): each for each in names}
-        near = difflib.get_close_matches(name.lower(), by_lower, n=1)
-        if near:
-            return f"; did you mean {shown(by_lower[near[0]])}?"
+    near = similar(name, names)
+    if near is not None:
+        return f"; did you mean {shown(near)}?"
     return f"; there are: {listed(names)}" if also else ""
+
+
+def similar(name: object, names: Collection[str]) -> str | None:
+    """Which of some names is written much like this one.
+
+    >>> similar("next_state", ["state", "action", "next_sate"]), similar("moon", ["chain"])
+    ('next_sate', None)
+    """
+    if not isinstance(name, str) or len(names) > SOUGHT:
+        return None
+    by_lower = {each.lower(): each for each in names}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    return by_lower[near[0]] if near else None
 
 
 __all__ = [
@@ -163,4 +174,5 @@ __all__ = [
     "refuse_all",
     "shortened",
     "shown",
+    "similar",
 ]

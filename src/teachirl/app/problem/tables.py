@@ -20,7 +20,7 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...errors import FileFormatError, MissingExtraError
 from .files import MAX_NUMBERS
-from .places import listed, meant, refuse_all, shown
+from .places import listed, meant, refuse_all, shown, similar
 
 MAX_NAME = 1000
 MAX_ROWS = 20_000_000
@@ -184,6 +184,8 @@ def _columns(
     for column in known:
         if column not in places and column not in optional:
             got = listed(places) or "an empty file"
+            near = similar(column, [each for each in places if each not in known])
+            hint = hint if near is None else f"; is it {shown(near)}?"
             raise FileFormatError(f"{name}: expected a column {column!r}, got {got}{hint}")
     for column in places:
         if not further and column not in known:
