@@ -1,5 +1,6 @@
 """Advice must not mislead: a percentage says what it means, a useless expert is noticed."""
 
+import itertools
 import json
 import re
 import sys
@@ -184,6 +185,37 @@ class TestStakes:
         code, out = printed(monkeypatch, capsys, "teach", problem.path)
         assert code == 3 and "delivery at most 0.5" in out
         assert frontier(problem).enough is None
+
+    def test_what_else_was_asked_for_is_planned_for(self, warehouse, monkeypatch, capsys):
+        """The expert breaks one limit: the rest is guaranteed by the cheapest set there is."""
+        asked = 'max_loss = 0.5\nlimits = { delivery = 0.1, crash = 0.1, "near people" = 0.3 }'
+        crash = '[[teach.feature]]\nname = "crash"\ncost = 2.0'
+        problem = warehouse(plan=asked, sees=("delivery",), also=crash)
+        task, goals, shown = problem.task, problem.goals, problem.task.demonstration
+        (broken,) = problem.out_of_reach
+        assert (broken.name, broken.missing(goals.own(shown)) > 0.0) == ("delivery", True)
+        # Every set by itself, as a twin that knows of no search.
+        enough = {}
+        for chosen in map(list, itertools.product([False, True], repeat=len(task.names))):
+            promise = goals.promise(problem.worldview.extend(task.teachable[chosen]), shown)
+            assert broken in goals.unmet(promise)
+            if goals.unmet(promise, beside=[broken]) == ():
+                enough[tuple(itertools.compress(task.names, chosen))] = task.costs[chosen].sum()
+        least = min(enough.values())
+        assert 0.0 < least < max(enough.values())
+        found, curve = plan(problem), frontier(problem)
+        taught = {each.name for each in found.taught}
+        assert not found.reached and found.steps[found.stop].cost == least
+        assert taught in [set(names) for names, cost in enough.items() if cost == least]
+        assert curve.enough is not None and curve.enough.cost == curve.enough_at_least == least
+        code, out = printed(monkeypatch, capsys, "teach", problem.path)
+        because = "what is shown breaks the limit on delivery itself, whatever is taught"
+        assert code == 3 and because in out and "none does the rest for less" in out
+        _, out = printed(monkeypatch, capsys, "frontier", problem.path)
+        assert f"and near people at most 0.3 costs {least:g}: " in out
+        assert "Asked for, but not guaranteed: delivery at most 0.1 (" in out
+        _, out = printed(monkeypatch, capsys, "check", problem.path)
+        assert "- What is shown does not keep the limit on 'delivery' itself" in out
 
     def test_goals_are_in_the_json_and_in_a_table(self, warehouse, monkeypatch, capsys):
         problem = warehouse(plan='max_loss = 1\nlimits = { "near people" = 0.1 }')

@@ -10,7 +10,7 @@ as weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -212,31 +212,35 @@ class TaskGoals:
             ),
         )
 
-    def unmet(self, promise: Promise) -> tuple[Goal, ...]:
+    def unmet(self, promise: Promise, beside: Collection[Goal] = ()) -> tuple[Goal, ...]:
         """The goals that a promise does not meet.
 
         Parameters
         ----------
         promise : Promise
+        beside : Goal, those that do not count
 
         Returns
         -------
         tuple of Goal
         """
-        return tuple(goal for goal in self.goals if goal.missing(promise) > 0.0)
+        missed = (goal for goal in self.goals if goal.missing(promise) > 0.0)
+        return tuple(goal for goal in missed if goal not in beside)
 
-    def shortfall(self, promise: Promise) -> float:
+    def shortfall(self, promise: Promise, beside: Collection[Goal] = ()) -> float:
         """How far the goal that is furthest is from being met, as a share of its scale.
 
         Parameters
         ----------
         promise : Promise
+        beside : Goal, those that do not count
 
         Returns
         -------
         float from 0 on
         """
-        return max((goal.missing(promise) / goal.scale for goal in self.goals), default=0.0)
+        far = (goal.missing(promise) / goal.scale for goal in self.unmet(promise, beside))
+        return max(far, default=0.0)
 
     def task_of(self, goal: Goal) -> Task:
         """The task whose reward is to keep a limit.

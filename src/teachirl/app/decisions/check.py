@@ -31,6 +31,7 @@ class Oddity(enum.Enum):
     UNREACHED = enum.auto()
     TOO_DEAR = enum.auto()
     NOTHING_TO_TEACH = enum.auto()
+    BROKEN_LIMIT = enum.auto()
 
     def __repr__(self) -> str:
         return self.name
@@ -45,7 +46,8 @@ class Notice:
     kind : Oddity: features that are 0, or the same, wherever one can get; features that count and
         of which all policies have the same amount; features that are equal wherever one can get;
         teachable ones that the learner sees already; states that nobody gets to; nothing
-        that `max_cost` could buy; goals, and nothing that could be taught
+        that `max_cost` could buy; nothing that could be taught; features of which what is shown
+        has more, or less, than a limit allows
     names : of the features or states
     """
 
@@ -225,6 +227,9 @@ def _notices(
         yield Notice(Oddity.TOO_DEAR, ())
     if not offered:
         yield Notice(Oddity.NOTHING_TO_TEACH, ())
+    if problem.out_of_reach:
+        broken = dict.fromkeys(goal.name for goal in problem.out_of_reach)
+        yield Notice(Oddity.BROKEN_LIMIT, tuple(broken))
 
 
 __all__ = ["Check", "Feature", "Notice", "Oddity", "check"]

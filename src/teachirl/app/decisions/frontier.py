@@ -144,7 +144,7 @@ def frontier(
     search = SetSearch(problem, patience, worth, kept, watch)
     plan = progress.part("a greedy plan", 1, within=seconds)
     part = progress.part("sets of features", len(search.order), weight=0.01, within=seconds)
-    limited = LimitedSets(search) if problem.goals else None
+    limited = LimitedSets(search) if problem.within_reach else None
     search.tighten(0, deadline=math.inf)
     with patience.work():
         # What all of them guarantee bounds every set, and its plans serve every set.
@@ -166,7 +166,7 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
     enough = hope = None
     if limited is not None:
         enough, hope = limited.chosen, limited.cost_at_least
-        if enough is None and all(goal.feature is None for goal in search.problem.goals):
+        if enough is None and all(goal.feature is None for goal in search.problem.within_reach):
             # Out of time, what a greedy plan found may be enough.
             reached = (each for each in chosen if search.reaches(float(search.bounds.lower[each])))
             enough = next(reached, None)

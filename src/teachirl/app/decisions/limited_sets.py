@@ -1,4 +1,5 @@
-"""The cheapest set of features with which all goals are met, limits on single features included.
+"""The cheapest set of features with which all goals are met that can be, limits on single features
+included.
 
 A limit is a reward as well, the feature with weight 1 or −1: bounds on what sets guarantee of it
 are those of `SetBounds`, for another task.
@@ -15,7 +16,7 @@ from .set_search import Mask, SetSearch
 
 
 class LimitedSets:
-    """Which sets meet all goals, as far as a search has found out.
+    """Which sets meet all goals within reach, as far as a search has found out.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ class LimitedSets:
 
     Attributes
     ----------
-    chosen : int, the cheapest set that meets all goals; None if none was found
+    chosen : int, the cheapest set that meets all of them; None if none was found
     promise : Promise, what it guarantees; None likewise
     """
 
@@ -37,7 +38,7 @@ class LimitedSets:
         self._parts: list[tuple[SetBounds, float]] = []
         if search.goal is not None:
             self._parts.append((search.bounds, search.goal - SEARCH_TIE * search.scale))
-        for goal in self.problem.goals:
+        for goal in self.problem.within_reach:
             if goal.kind is GoalKind.LIMIT:
                 task = self.problem.goals.task_of(goal)
                 bounds = set_bounds(task, self.problem.matching, search.free)
@@ -81,12 +82,12 @@ class LimitedSets:
         return hope
 
     def _look(self, chosen: int) -> None:
-        """Whether a set meets all goals, proved to all digits."""
+        """Whether a set meets all goals within reach, proved to all digits."""
         problem, view = self.problem, self.search.bounds.view_of(chosen)
         shown = problem.task.demonstration
         seconds = self.search.patience.left()
         promise = problem.goals.promise(view, shown, problem.matching, max_seconds=seconds)
-        if not problem.goals.unmet(promise):
+        if not problem.goals.unmet(promise, beside=problem.out_of_reach):
             self.chosen, self.promise = chosen, promise
             self.search.note(chosen, promise.reward)
         elif not self.search.patience.over():

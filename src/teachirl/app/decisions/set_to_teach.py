@@ -90,7 +90,7 @@ def set_to_teach(
     """The features to teach: all sets are searched, as long as there is time.
 
     Other teachers than `GapGreedy` have aims of their own: there it is left to the teacher, and so
-    it is where no set keeps all limits on features.
+    it is where no set keeps all limits on features that what is shown keeps itself.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def set_to_teach(
         return SetToTeach(Searched.TEACHER)
     search.tighten(0)
     # A greedy plan is made for the reward, and keeps no limits.
-    limits = any(goal.feature is not None for goal in problem.goals)
+    limits = any(goal.feature is not None for goal in problem.within_reach)
     chosen, searched = 0, Searched.TEACHER
     with patience.work():
         if not limits:
@@ -125,7 +125,7 @@ def set_to_teach(
                 search.tighten(int(np.flatnonzero(allowed)[-1]))
             chosen = search.follow(np.inf if search.goal is None else search.goal, allowed)
         if not patience.over():
-            found = _enough(search, allowed) if problem.goals else None
+            found = _enough(search, allowed) if problem.within_reach else None
             if found is None and not limits:
                 found = search.best(allowed)
             if found is not None:

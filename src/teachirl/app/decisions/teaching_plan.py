@@ -311,25 +311,29 @@ def _followed(
 
 
 def _enough(problem: Problem, now: Moment) -> bool:
-    """Whether what was asked for is guaranteed, and what is required is taught."""
-    if not problem.goals or not set(problem.task.required) <= set(now.taught):
+    """Whether what was asked for and can be is guaranteed, and what is required is taught."""
+    if not problem.within_reach or not set(problem.task.required) <= set(now.taught):
         return False
-    return now.promise is not None and not problem.goals.unmet(now.promise)
+    if now.promise is None:
+        return False
+    return not problem.goals.unmet(now.promise, beside=problem.out_of_reach)
 
 
 def _where_to_stop(problem: Problem, moments: list[Moment]) -> tuple[int, Ending]:
     """After how many steps, and why."""
     goals, must = problem.goals, len(problem.task.required)  # what must be taught is taught
     promises = [each.promise for each in moments[must:] if each.promise is not None]
-    short = np.array([-each.performance for each in promises])
+    if not problem.within_reach:
+        short = np.array([-each.performance for each in promises])
+        first = int(np.flatnonzero(short <= short.min() + WORTH)[0])
+    else:
+        short = np.array([goals.shortfall(each, problem.out_of_reach) for each in promises])
+        room = SAME_GUARANTEE if short.min() > 0.0 else 0.0
+        first = int(np.flatnonzero(short <= short.min() + room)[0])
+    stop = must + first
     if goals:
-        short = np.array([goals.shortfall(each) for each in promises])
-    room = SAME_GUARANTEE if goals else WORTH
-    stop = must + int(np.flatnonzero(short <= short.min() + room)[0])
-    if not goals:
-        return stop, Ending.LITTLE_TO_GAIN if stop + 1 < len(moments) else Ending.LESSON_ENDED
-    enough = np.flatnonzero(short == 0.0)
-    return (must + int(enough[0]), Ending.REACHED) if len(enough) else (stop, Ending.NOT_REACHED)
+        return stop, Ending.NOT_REACHED if goals.unmet(promises[first]) else Ending.REACHED
+    return stop, Ending.LITTLE_TO_GAIN if stop + 1 < len(moments) else Ending.LESSON_ENDED
 
 
 def _cap(problem: Problem, lesson: Lesson, ending: Ending) -> float | None:

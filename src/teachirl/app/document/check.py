@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from ...figures.digits import NOTHING, money, number, percent
+from functools import partial
+
+from ...figures.digits import NOTHING, at_least, money, number, percent
 from ..decisions import Check, Notice, Oddity
 from ..problem import Problem
 from ..problem.places import listed, shown
 from .elements import Bullets, Column, Data, Fact, Facts, Headline, Section, Sentence, Table
+from .stakes import reward_range
 
 
 def check_headline(problem: Problem, found: Check) -> Headline:
@@ -36,6 +39,7 @@ def what_there_is(problem: Problem, found: Check) -> Section:
     """All features, and what the expert does with them."""
     per = None if found.undiscounted is None else f"per {found.undiscounted.per}"
     unit = "pairs" if problem.mdp.features_per_pair else "states"
+    earned = partial(at_least, scale=reward_range(problem))  # as all commands say it
     table = Table(
         "Features, and what the expert does",
         (
@@ -61,7 +65,7 @@ def what_there_is(problem: Problem, found: Check) -> Section:
     return Section(
         "Features, and what the expert does",
         (
-            Facts((Fact("the expert earns", found.reward, number, "reward"),)),
+            Facts((Fact("the expert earns", found.reward, earned, "reward"),)),
             table,
             Sentence(about),
             Data("undiscounted_per", lambda: found.undiscounted and found.undiscounted.per),
@@ -96,6 +100,10 @@ def _notice(notice: Notice) -> str:
             f"one does: {names}."
         ),
         Oddity.TOO_DEAR: "plan.max_cost buys nothing: all that could be taught costs more.",
+        Oddity.BROKEN_LIMIT: (
+            f"What is shown does not keep the limit on {names} itself: whatever is taught, nobody "
+            "can be sure to."
+        ),
         Oddity.NOTHING_TO_TEACH: "There is nothing that could be taught; [teach] says what could.",
     }[notice.kind]
 

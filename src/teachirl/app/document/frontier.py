@@ -39,7 +39,8 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
             Fact("for a cost of", most.cost, money),
             *facts,
         ), (loss, short)
-    wanted = all_asked_for(goals)
+    broken = [each for each in goals if each.goal in problem.out_of_reach]
+    wanted = all_asked_for([each for each in goals if enough is None or each not in broken])
     cost = None if enough is None else enough.cost
     # A cheaper set may be there that was not looked at.
     cheapest = enough is not None and found.enough_at_least == enough.cost
@@ -52,6 +53,8 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
             f"The cheapest set{known} that guarantees {wanted} costs {money(enough.cost)}: "
             f"{_set(enough)}."
         )
+        if broken:
+            said += f" {missed(broken)}: nothing that is taught changes that."
     label, at_most = f"cheapest for {wanted}", "" if cheapest else "at most "
     show = Fact(label, cost, lambda x: NOTHING if x is None else f"{at_most}{money(x)}")
     if enough is None:

@@ -69,13 +69,26 @@ def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
         was, is_ = ("were", "are") if are_many(goals) else ("was", "is")
         reason = f"{all_asked_for(goals)} {was} asked for, and {is_} guaranteed."
     else:
-        reason = f"{goals_sentence(goals)} Why not: {_why_no_more(problem, plan)}."
+        reason = f"{goals_sentence(goals)} Why not: {_why_not(problem, plan)}."
     if plan.cap is not None:
         reason += (
             f" What is shown has a relative performance of {percent_at_least(plan.cap)} itself: no "
             "more can be guaranteed unless something else is shown."
         )
     return f"Stop after {counted(plan.stop, 'step')}. {reason[:1].upper()}{reason[1:]}"
+
+
+def _why_not(problem: Problem, plan: TeachingPlan) -> str:
+    """Why not all that was asked for is guaranteed."""
+    broken = [goal.name for goal in problem.out_of_reach]
+    if not broken:
+        return _why_no_more(problem, plan)
+    why = (
+        f"what is shown breaks the limit on {' and '.join(broken)} itself, whatever is taught: "
+        "raise it, or show something else"
+    )
+    missed = {each.goal for each in plan.stakes.goals if not each.met}
+    return why if missed <= set(problem.out_of_reach) else f"{why}; {_why_no_more(problem, plan)}"
 
 
 def _why_no_more(problem: Problem, plan: TeachingPlan) -> str:
@@ -97,8 +110,11 @@ def _searched(problem: Problem, plan: TeachingPlan) -> str:
     within = "" if problem.budget is None and problem.max_cost is None else " within the budget"
     if chosen.searched is Searched.ALL:
         best = "guarantees 0.1 % more"
+        missed = {each.goal for each in goals if not each.met}
         if goals:
-            best = "does it for less" if plan.reached else "guarantees more"
+            best = f"does {'the rest' if missed else 'it'} for less"
+        if missed - set(problem.out_of_reach):
+            best = "guarantees more"
         return (
             f"All {2**chosen.free} sets of {counted(chosen.free, 'feature')} were searched: none"
             f"{within} {best}."

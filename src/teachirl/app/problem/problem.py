@@ -20,8 +20,8 @@ from ...mdp.estimated import AnyMDP
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
 from ...mdp.rewards.rewards import Rewards
-from ...teachers import Teacher
-from ...teaching.goals import Goals, TaskGoals
+from ...teachers import JointGreedy, Teacher
+from ...teaching.goals import Goal, Goals, TaskGoals
 from ...teaching.matching import Matching
 from ...teaching.task import Task
 from ...views.potential_shaping import Indistinct
@@ -214,6 +214,23 @@ class Problem:
     def goals(self) -> TaskGoals:
         """What must be guaranteed, in amounts."""
         return self.asked.of(self.task, self.expert)
+
+    @cached_property
+    def out_of_reach(self) -> tuple[Goal, ...]:
+        """Limits on features that what is shown breaks itself: whatever is taught, who does just
+        that looks right. None where another policy may be shown in the end, or what the
+        policy has is not known exactly."""
+        shown = self.task.demonstration
+        known = self.world.model is None and shown.error == 0.0
+        if not known or isinstance(self.teacher, JointGreedy):
+            return ()
+        broken = self.goals.unmet(self.goals.own(shown))
+        return tuple(goal for goal in broken if goal.feature is not None)
+
+    @property
+    def within_reach(self) -> tuple[Goal, ...]:
+        """The goals that something that is taught can help with."""
+        return tuple(goal for goal in self.goals if goal not in self.out_of_reach)
 
     @property
     def matching(self) -> Matching:
