@@ -302,6 +302,13 @@ class TestOffer:
         text = said(problem, plan(problem))["demonstrate"]
         assert ("earns" in text) == (show.offer is not None)
 
+    @pytest.mark.parametrize(("show", "whose"), [("choose", "shown"), ("optimal", "expert")])
+    def test_whose_plain_amounts_they_are(self, warehouse, monkeypatch, capsys, show, whose):
+        path = warehouse(plan="guarantee = 0.1", sees=("idle",)).path
+        _, out = printed(monkeypatch, capsys, "teach", path, "--set", f"demonstration.show={show}")
+        (line,) = re.findall("feature +(.*), per 1000 steps +worst, per 1000 steps", out)
+        assert line == whose
+
 
 class TestDigits:
     def test_what_is_proved_keeps_its_digits_on_a_large_scale(self):

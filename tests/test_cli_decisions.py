@@ -13,6 +13,7 @@ import pytest
 
 from problem_files import PROBLEMS, copied
 from teachirl.app import cli, decisions
+from teachirl.app.decisions import demonstration
 from teachirl.app.problem import example_text, read_problem
 from teachirl.app.render import html, markup
 from teachirl.guarantees.solvers import bundle
@@ -287,6 +288,20 @@ class TestInterrupts:
         code, out, _ = teachirl("certify", PROBLEMS / "lake.toml")
         said = "what was proved by then is shown, and --resume goes on from here."
         assert code == 130 and f"- Cut short by Ctrl-C: {said}" in out.splitlines()
+
+    def test_a_plan_is_not_lost_while_another_policy_is_sought(self, teachirl, monkeypatch):
+        def interrupted(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(demonstration, "best_demonstration", interrupted)
+        code, out, _ = teachirl("teach", PROBLEMS / "grid.toml")
+        lines = out.splitlines()
+        assert code == 130 and "- Teach, in this order: cell 0, cell 2." in lines
+        assert (
+            "- Demonstrate an optimal policy. No other was sought, as this was cut short." in lines
+        )
+        said = "what was proved by then is shown, and --resume goes on from here."
+        assert f"- Cut short by Ctrl-C: {said}" in lines
 
     @pytest.mark.parametrize("command", COMMANDS)
     def test_seconds(self, teachirl, command):

@@ -31,6 +31,7 @@ from teachirl.figures.digits import at_most, counted, percent_at_least
 from teachirl.guarantees.worst_case import worst_case
 from teachirl.learners import Adversarial, LearnStatus, MinNormPoint, Projection
 from teachirl.mdp import clock
+from teachirl.teaching.task import Task
 
 SETS = import_module("teachirl.app.decisions.set_search")
 CHAIN = """
@@ -281,23 +282,40 @@ class TestAssessment:
         found = assess(task)
         told = said(task, found)
         [recorded] = told["notes"]
-        known, unknown, plausible = told["inferred"]
+        known, unknown, ends, plausible = told["inferred"]
         assert "the weights are not identified" in known and "confidence 95 %" in known
         assert unknown == "Not identified, as either sign is plausible: cold, wet, home, step."
-        assert "8 plausible weights that were tried, the guarantee is between " in plausible
-        assert "teaching risk between" in plausible
+        assert ends.startswith("The ends in the table are ")
+        drawn = len(task.inferred.plausible.points)
+        assert f"Under {drawn} others that were drawn from all that are plausible, " in plausible
+        share = percent_at_least(0.05 ** (1.0 / drawn))
+        assert f"So under {share} of all of them, spread evenly, " in plausible
         for weight in told["weights"]:
             assert -1.0 <= weight["lower"] < weight["weight"] < weight["upper"] <= 1.0
         assert "2 recorded episodes" in recorded and "confidence 0.9" in recorded
         assert found.confidence == 0.9
         assert found.mismatch > 0.0
-        assert found.doubt.tried == 8
         exact = stored("rewards")
         assert assessed(exact)["notes"] == []
         [residual] = assessed(replace(exact, reward=replace(exact.reward, residual=0.1)))["notes"]
         assert "leave 0.1 of the rewards" in residual and "unexpressed" in residual
         [mismatch] = assessed(stored("grid", mismatch=0.5))["notes"]
         assert "up to 0.5" in mismatch
+
+    def test_the_range_is_that_of_each_of_the_weights_by_itself(self):
+        problem = stored("recorded")
+        doubt, weights = assess(problem).doubt, problem.inferred.plausible.points
+        assert (doubt.drawn, doubt.confidence) == (len(weights), 0.95)
+        assert (1.0 - doubt.beyond) ** doubt.drawn == pytest.approx(0.05)
+        view, shown = problem.worldview, problem.task.demonstration
+        alone = [
+            Task(problem.model, w, view, np.empty((0, 4)), demonstration=shown).guaranteed(
+                view, shown, problem.matching
+            )
+            for w in weights
+        ]
+        assert doubt.guaranteed[0] == pytest.approx(min(alone), abs=1e-4)
+        assert max(alone) <= doubt.guaranteed[1] <= 1.0
 
     def test_both_readings_of_recordings_are_shown(self, tmp_path):
         """30 episodes gave 0 % and no remedy, as learners were taken to match the expert alone."""

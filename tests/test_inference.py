@@ -1,8 +1,12 @@
+import itertools
+
 import numpy as np
 import pytest
 
 import teachirl as ti
+from teachirl.demonstrations.certain_choices import certainly_meant
 from teachirl.demonstrations.inferred_weights import InferStatus, infer_weights
+from teachirl.demonstrations.optimal_cone import OptimalCone
 from teachirl.mdp.soft_planning import soft_policy
 from teachirl.views.potential_shaping import indistinct_directions
 
@@ -311,6 +315,80 @@ class TestPlausible:
             assert plausible.contains(weights)
             best = ti.optimal_policy(SMALL, weights).policy
             assert ti.relative_performance(SMALL, SMALL_WEIGHTS, best) > 0.95
+
+    @pytest.mark.parametrize("kind", ["optimal", "slipping"])
+    def test_no_weights_of_an_optimal_expert_lie_beyond_the_ends(self, kind):
+        """Not those that a search would find: all directions are tried."""
+        expert = self.expert(kind, SMALL_WEIGHTS)
+        found = infer_weights(SMALL, episodes_of(SMALL, expert, 60, 20, seed=3)).plausible
+        evidence, meant = found.evidence, found.evidence.meant()
+        assert found.proved and meant.any()
+        rng, held = np.random.default_rng(0), 0
+        for spread in (0.02, 0.05, 0.2, 0.5):
+            for drawn in rng.normal(size=(100, 4)):
+                w = direction(SMALL, found.weights + spread * drawn)
+                if evidence.optimal(w) >= evidence.enough:
+                    held += 1
+                    assert np.all((found.lower - 1e-6 <= w) & (w <= found.upper + 1e-6))
+                    assert evidence._best(w)[meant].all()
+        assert held > 20
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_the_ends_are_those_of_the_cone(self, seed):
+        """With two features, against all directions there are."""
+        rng = np.random.default_rng(seed)
+        mdp = ti.worlds.garnet(rng, 8, 3, 3, n_features=2, per_pair=True)
+        policy = ti.optimal_policy(mdp, rng.normal(size=2)).policy
+        shown, plans = ti.feature_expectations(mdp, policy), []
+        angles = np.linspace(0.0, 2.0 * np.pi, 1440, endpoint=False)
+        circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        plans = [ti.optimal_policy(mdp, w).upper - w @ shown for w in circle]
+        inside = circle[np.array(plans) <= 1e-8]
+        assert len(inside) > 3
+        meant = policy.probabilities == 1.0
+        middle = inside.mean(axis=0) / np.linalg.norm(inside.mean(axis=0))
+        cone = OptimalCone(mdp, meant, indistinct_directions(mdp).basis)
+        lower, upper = cone.ends(middle)
+        assert np.all((lower <= inside + 1e-6) & (inside <= upper + 1e-6))
+        # Towards 1 and −1 they are no further than that; towards 0 they may be.
+        out = (2.0 * np.pi / 1440) + 1e-6
+        assert np.all((upper <= inside.max(axis=0) + out) | (inside.max(axis=0) < 0.0))
+        assert np.all((lower >= inside.min(axis=0) - out) | (inside.min(axis=0) > 0.0))
+        assert cone.ends(-middle) is None  # the other side of the cone
+
+    def test_what_is_certainly_meant(self):
+        """Against the largest probability over sets of optimal actions, rates and habits."""
+        table = {0: [30.0, 3.0, 0.0], 1: [12.0, 0.0], 2: [6.0, 1.0, 1.0]}
+        pairs = [(s, a) for s, row in table.items() for a, c in enumerate(row) if c > 0.0]
+        counts = np.array([table[s][a] for s, a in pairs])
+        states, n = np.array([s for s, _ in pairs]), np.array([len(table[s]) for s, _ in pairs])
+
+        rates = np.geomspace(1e-5, 1.0, 3000)
+
+        def most(row, best):
+            """Of habits among the best actions, of which each is a slip now and then as well."""
+            slip = (rates / len(row))[:, None]
+            low, high = np.full_like(slip, 1e-9), np.full_like(slip, 1e9)
+            for _ in range(80):
+                share = np.sqrt(low * high)
+                chances = np.where(best, np.maximum(slip, share * row), slip)
+                over = chances.sum(axis=1, keepdims=True) > 1.0
+                low, high = np.where(over, low, share), np.where(over, share, high)
+            return np.log(chances) @ row
+
+        found = {
+            (s, best): most(np.array(row), np.array(best))
+            for s, row in table.items()
+            for best in itertools.product([False, True], repeat=len(row))
+            if any(best)
+        }
+        top = {s: np.max([f for (t, _), f in found.items() if t == s], axis=0) for s in table}
+        for pair, (s, a) in enumerate(pairs):
+            slips = np.max([f for (t, best), f in found.items() if t == s and not best[a]], axis=0)
+            true = float((sum(top.values()) - top[s] + slips).max())
+            # It is never said of a choice that may be a slip, and soon of one that cannot.
+            assert not certainly_meant(counts, states, n, true - 1e-9)[pair]
+            assert certainly_meant(counts, states, n, true + 3.0)[pair]
 
     def test_a_soft_expert_is_found_out(self):
         expert = self.expert("soft", SMALL_WEIGHTS)

@@ -1,5 +1,6 @@
 import io
 import os
+import re
 import subprocess
 import sys
 
@@ -67,6 +68,48 @@ def test_bars_make_room(clock):
         work(clock, part, 2, seconds_each=1.0)
     drawn = file.getvalue()
     assert drawn.index("0/2") < drawn.index("FIRST") < drawn.index("2/2")
+
+
+def on_screen(drawn):
+    """The lines that a terminal then shows."""
+    lines, row, column = [""], 0, 0
+    for piece in re.findall(r"\x1b\[[?\d;]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+", drawn):
+        if piece == "\r":
+            column = 0
+        elif piece == "\n":
+            row, column = row + 1, 0
+            lines += [""] * (row == len(lines))
+        elif piece == "\x1b[1A":
+            row -= 1
+        elif piece == "\x1b[2K":
+            lines[row] = ""
+        elif not piece.startswith("\x1b"):
+            before = lines[row].ljust(column)
+            lines[row] = before[:column] + piece + before[column + len(piece) :]
+            column += len(piece)
+    return [line.rstrip() for line in lines]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_what_is_printed_stays(clock, width):
+    """Bars and tables that come and go take no line with them."""
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, width=width, no_color=True)
+    with Progress(console, clock) as progress:
+        parts = [progress.part(name, total=2) for name in ("plan", "second best", "sets")]
+        for i, part in enumerate(parts):
+            progress.show_table(("cost", "teach"), [(str(cost), "camera") for cost in range(9)])
+            progress.bars.refresh()
+            work(clock, part, 2, seconds_each=1.0)
+            progress.bars.refresh()
+            with progress.paused():
+                file.write(f"section {i}\n" + "".join(f"line {i}.{j}\n" for j in range(i + 1)))
+        progress.bars.refresh()
+    wanted = []
+    for i in range(3):
+        wanted += [f"section {i}", *(f"line {i}.{j}" for j in range(i + 1))]
+    shown = on_screen(file.getvalue())
+    assert shown[: len(wanted)] == wanted and not any(shown[len(wanted) :])
 
 
 def test_several_units_at_once(clock):

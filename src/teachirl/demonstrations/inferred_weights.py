@@ -26,7 +26,7 @@ from ..precision import SOLVED
 from ..views.potential_shaping import indistinct_directions
 from .demonstration import Demonstration
 from .forecasts import forecast
-from .optimal_cone import OptimalCone
+from .optimal_cone import OptimalCone, habits
 from .plausible_weights import Evidence, Experts, PlausibleWeights, plausible_weights
 from .soft_fit import InferStatus, SoftFit
 from .trajectories import Trajectories, check_trajectories
@@ -108,7 +108,7 @@ class InferredWeights:
         told = forecast(self.mdp, self.episodes.pairs, fit.refit)
         enough = told + math.log(1.0 - self.confidence)
         evidence = Evidence(self.mdp, self.episodes.pairs, self.scale, enough)
-        cone = OptimalCone(self.mdp, self.episodes.pairs, self.unidentified)
+        cone = OptimalCone(self.mdp, habits(self.mdp, self.episodes.pairs), self.unidentified)
         return plausible_weights(evidence, cone, self.unidentified, self.weights, self.confidence)
 
     def sample(self, rng: np.random.Generator, n: int) -> Floats:

@@ -39,7 +39,8 @@ from ..mdp.kernels.soft import likeliest_rate
 from ..mdp.model import MDP
 from ..mdp.planning import optimal_policy
 from ..mdp.soft_planning import SoftModel
-from ..precision import SEARCH_TIE
+from ..precision import SEARCH_TIE, SOLVED
+from .certain_choices import certainly_meant
 from .optimal_cone import OptimalCone
 from .weight_region import THINNED, Region, Walk, explore
 
@@ -75,7 +76,7 @@ class Evidence:
         counts = np.bincount(pairs, minlength=mdp.n_pairs)
         self.seen = np.flatnonzero((counts > 0) & (self.actions[dynamics.pair_states] > 1))
         self.counts = counts[self.seen].astype(float)
-        self.states = dynamics.pair_states[self.seen]
+        self.states = dynamics.pair_states[self.seen].astype(np.int64)
         self.n = self.actions[self.states].astype(float)
         self.values: Floats | None = None
 
@@ -170,6 +171,13 @@ class Evidence:
         rate = likeliest_rate(counts, chances, lift, HALVINGS)
         return float(counts @ np.log(chances + rate * lift))
 
+    def meant(self) -> NDArray[np.bool_]:
+        """bool array [P], the choices that are optimal for all plausible weights, if the expert is
+        optimal but for slips."""
+        found = np.zeros(self.mdp.n_pairs, dtype=bool)
+        found[self.seen] = certainly_meant(self.counts, self.states, self.n, self.enough)
+        return found
+
     def most(self, w: Floats) -> float:
         """log L(w), or what of it is `enough` already."""
         return max(self.optimal(w), self.soft(w))
@@ -194,7 +202,9 @@ class PlausibleWeights:
     ----------
     weights : array [k] of length 1, an estimate: plausible itself, if anything is
     lower, upper : array [k], between which each of the weights lies, all of them at once, of
-        plausible weights of length 1. The ends are searched for, and not proved
+        plausible weights of length 1. If the expert is soft, the ends are searched for
+    proved : bool, whether they are proved, by linear programs, if the expert is optimal but for
+        slips
     degrees : float, how far from the estimate weights may be that are plausible; 180 at most
     confidence : float, with which the expert's weights are among the plausible ones
     experts : tuple of Experts, those who explain what was seen, of some plausible weights; empty if
@@ -219,6 +229,7 @@ class PlausibleWeights:
     weights: Floats
     lower: Floats
     upper: Floats
+    proved: bool
     degrees: float
     confidence: float
     experts: tuple[Experts, ...]
@@ -318,9 +329,15 @@ def plausible_weights(
             tested(w) >= evidence.enough for w in (start, *found.points[:: len(found.points) // 5])
         )
     )
+    ends = None
+    if Experts.OPTIMAL in experts:
+        ends = OptimalCone(evidence.mdp, evidence.meant(), never).ends(start)
+    if ends is not None:
+        wider = np.minimum(found.lower, ends[0]), np.maximum(found.upper, ends[1])
+        found = Region(found.points, frozen(wider[0]), frozen(wider[1]))
     farthest = min(float((np.array(walk.points) @ start).min()), 1.0)
     degrees = math.degrees(math.acos(max(farthest, -1.0)))
-    return _told(evidence, basis, start, found, degrees, confidence, experts)
+    return _told(evidence, basis, start, found, degrees, confidence, experts, ends is not None)
 
 
 def _told(
@@ -331,11 +348,13 @@ def _told(
     degrees: float,
     confidence: float,
     experts: tuple[Experts, ...],
+    proved: bool = False,
 ) -> PlausibleWeights:
     return PlausibleWeights(
-        weights=frozen(start),
+        weights=frozen(np.where(np.abs(start) <= SOLVED, 0.0, start)),
         lower=found.lower,
         upper=found.upper,
+        proved=proved,
         degrees=degrees,
         confidence=confidence,
         experts=experts,

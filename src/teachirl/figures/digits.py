@@ -9,6 +9,8 @@ DIGITS = 4
 NOTHING = "–"
 # Below this, in units of the last digit shown, a number is on its digit.
 SLACK = 1e-6
+# What is less than this share of a scale is rounding, to a reader.
+ROUNDING = 1e-9
 # Digits of a scale that a number can be told from rounding by: bounds are searched to one in 10⁶.
 SURE = 6
 
@@ -22,6 +24,15 @@ def number(value: float, scale: float = 0.0) -> str:
     '0'
     """
     return _rounded(value, decimal.ROUND_HALF_EVEN, scale)
+
+
+def visible(value: float, scale: float) -> str:
+    """Four significant digits; what is rounding beside a `scale` is 0, and all else has its digits.
+
+    >>> visible(-8.882e-16, scale=3.0), visible(0.0000011324, scale=3.0)
+    ('0', '0.000001132')
+    """
+    return number(value if abs(value) > ROUNDING * scale else 0.0)
 
 
 def alike(first: float, second: float) -> tuple[str, str]:
@@ -187,4 +198,5 @@ __all__ = [
     "percents_apart",
     "risk",
     "small",
+    "visible",
 ]

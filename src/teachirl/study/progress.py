@@ -19,10 +19,14 @@ from datetime import timedelta
 
 from rich import progress as rich
 from rich.console import Console, RenderableType
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from ..errors import legible
+
+# How often the bars are drawn, a second.
+REFRESHED = 2
 
 
 @dataclass(eq=False)
@@ -76,7 +80,7 @@ class Progress:
             _TimeLeft(self),
             console=console,
             disable=console is None,
-            refresh_per_second=2,
+            refresh_per_second=REFRESHED,
         )
         self.in_all = self.bars.add_task("in all", total=0, visible=False)
 
@@ -153,7 +157,8 @@ class Progress:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The bars make room for what is printed within the block."""
+        """The bars make room for what is printed within the block, which is then the last that is
+        left on the screen."""
         drawn = self.bars.live.is_started
         if drawn:
             self.bars.live.transient = True
@@ -162,7 +167,13 @@ class Progress:
             yield
         finally:
             if drawn:
-                self.bars.live.transient = False
+                # The old display would begin by clearing its lines, where others are by now.
+                self.bars.live = Live(
+                    console=self.bars.console,
+                    refresh_per_second=REFRESHED,
+                    transient=True,
+                    get_renderable=self.bars.get_renderable,
+                )
                 self.bars.start()
 
     def lap(self) -> float:

@@ -11,6 +11,7 @@ from ...teaching.goal import Promise
 from ...what_to_show.search import Shown, best_demonstration
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, differences
+from .patience import Cut, Patience
 
 # Places from which a demonstration is sought only to say whether it is worth choosing one, and
 # transitions up to which that takes seconds.
@@ -73,7 +74,12 @@ class WhatToShow:
 
 
 def what_to_show(
-    problem: Problem, shown: Demonstration, first: Promise, last: Promise, since: int | None
+    problem: Problem,
+    shown: Demonstration,
+    first: Promise,
+    last: Promise,
+    since: int | None,
+    patience: Patience,
 ) -> WhatToShow:
     """What is shown in the end, and the best that could be before anything is taught.
 
@@ -83,6 +89,7 @@ def what_to_show(
     shown : Demonstration, what the plan shows in the end
     first, last : Promise, before anything is taught, and at the end of the plan
     since : the step from which on the teacher shows that; None if it is what the file says
+    patience : Patience; Ctrl-C ends the search for another policy, and nothing else
 
     Returns
     -------
@@ -106,16 +113,20 @@ def what_to_show(
         return replace(said, optimal=problem.guaranteed(problem.worldview, optimal))
     if problem.world.model is not None or problem.mdp.dynamics.transitions.nnz > SOUGHT:
         return replace(said, sought=False)
-    found = best_demonstration(
-        problem.mdp,
-        problem.worldview,
-        problem.weights,
-        starts=STARTS,
-        rng=np.random.default_rng(problem.seed),
-        proof_solves=0,
-        indistinct=task.indistinct,
-    )
-    return replace(said, offer=_offer(problem, found.demonstration, first, last), best=found)
+    if patience.cut is not Cut.INTERRUPTED:
+        with patience.work():
+            found = best_demonstration(
+                problem.mdp,
+                problem.worldview,
+                problem.weights,
+                starts=STARTS,
+                rng=np.random.default_rng(problem.seed),
+                proof_solves=0,
+                indistinct=task.indistinct,
+            )
+            offer = _offer(problem, found.demonstration, first, last)
+            return replace(said, offer=offer, best=found)
+    return replace(said, sought=False)
 
 
 def _offer(problem: Problem, shown: Demonstration, first: Promise, last: Promise) -> Offer | None:

@@ -6,29 +6,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...arrays import Floats
+from ...guarantees.certificate import certify
+from ...guarantees.plausible.tails import share_below
+from ...mdp.rewards.rewards import Rewards
 from ...teaching.task import Task
 from ...views.teaching_risk import teaching_risk
 from ..problem import Problem
 from .comparison import ASIDE
 
-# Plausible weights that are tried: each takes a worst case and two plans.
+# Of a world that is not known, each takes a worst case and two plans: so many are tried.
 TRIED = 8
+# With this confidence draws speak for all that is plausible.
+SURE = 0.95
 
 
 @dataclass(frozen=True)
 class WeightDoubt:
-    """What is guaranteed, and what is hidden, under plausible weights.
+    """What is guaranteed, and what is hidden, under plausible weights that were drawn.
 
     Attributes
     ----------
-    guaranteed : the least and the most relative performance that is guaranteed under any of them
+    guaranteed : the least and the most relative performance that is guaranteed under any of them:
+        no less is under the one, no more is under the other
     risk : the least and the most teaching risk, likewise
-    tried : how many weights were tried, the estimate among them
+    drawn : how many weights were drawn
+    beyond : the share of all plausible weights, spread evenly, under which less may be guaranteed
+    confidence : with which it is no larger, if draws are independent
     """
 
     guaranteed: tuple[float, float]
     risk: tuple[float, float]
-    tried: int
+    drawn: int
+    beyond: float
+    confidence: float
 
 
 def weight_doubt(problem: Problem) -> WeightDoubt | None:
@@ -44,17 +55,38 @@ def weight_doubt(problem: Problem) -> WeightDoubt | None:
     """
     if problem.inferred is None:
         return None
-    found, view, shown = problem.inferred.plausible, problem.worldview, problem.task.demonstration
-    places = np.linspace(0, len(found.points) - 1, TRIED - 1).round().astype(int)
-    weights = [found.weights, *found.points[np.unique(places)]]
-    guaranteed, nothing = [], np.empty((0, problem.mdp.n_features))
-    for w in weights:
-        task = Task(problem.model, w, view, nothing, demonstration=shown)
-        guaranteed.append(task.guaranteed(view, shown, problem.matching, max_seconds=ASIDE))
+    weights, view = problem.inferred.plausible.points, problem.worldview
+    if problem.world.model is not None:
+        places = np.linspace(0, len(weights) - 1, TRIED).round().astype(int)
+        weights = weights[np.unique(places)]
+    between = _guaranteed(problem, weights)
     risks = [teaching_risk(view, w) for w in weights]
     return WeightDoubt(
-        (min(guaranteed), max(guaranteed)), (min(risks), max(risks)), len(guaranteed)
+        (float(between[:, 0].min()), float(between[:, 1].max())),
+        (min(risks), max(risks)),
+        len(weights),
+        share_below(len(weights), SURE),
+        SURE,
     )
+
+
+def _guaranteed(problem: Problem, weights: Floats) -> Floats:
+    """Between which the guarantee lies under each of some weights, [n, 2]."""
+    view, shown = problem.worldview, problem.task.demonstration
+    if problem.world.model is None:
+        return certify(
+            problem.mdp,
+            view,
+            Rewards.sampled(weights),
+            shown,
+            problem.matching.within(view, shown),
+            max_seconds=ASIDE,
+            indistinct=problem.task.indistinct,
+        ).each
+    nothing = np.empty((0, problem.mdp.n_features))
+    tasks = (Task(problem.model, w, view, nothing, demonstration=shown) for w in weights)
+    found = [t.guaranteed(view, shown, problem.matching, max_seconds=ASIDE) for t in tasks]
+    return np.array([found, found]).T
 
 
 __all__ = ["WeightDoubt", "weight_doubt"]

@@ -162,14 +162,13 @@ def plan(
     with (problem.place / "plan").locating():
         chosen = set_to_teach(problem, parts.for_sets, kept, watch)
         parts.sought.advance()
-        kept.follow(parts.teacher)
-        rounds = _rounds(problem, chosen, parts.teacher)
-        lesson, moments, steps = _followed(problem, rounds, patience, parts)
-    kept.end(patience.cut or parts.for_sets.cut)
+        lesson, moments, steps = _followed(problem, chosen, patience, parts)
     stop, ending = _where_to_stop(problem, moments)
     last, demonstration = moments[stop], moments[stop].demonstration
     assert last.promise is not None and last.worst_case is not None
     witness = matching_witness(last.worst_case)
+    show = _shown(problem, moments[: stop + 1], patience)
+    kept.end(patience.cut or parts.for_sets.cut)
     return TeachingPlan(
         teacher=type(problem.teacher).__name__,
         learner=type(problem.learner).__name__,
@@ -185,7 +184,7 @@ def plan(
         below=_below(problem, moments),
         policy=demonstration.policy,
         witness=witness,
-        show=_shown(problem, moments[: stop + 1]),
+        show=show,
         differences=_from_optimal(problem, demonstration.policy),
         lesson=lesson,
     )
@@ -219,13 +218,13 @@ def ample(task: Task) -> float:
     return math.inf if same_price(task) else 2.0 * float(task.costs.sum())
 
 
-def _shown(problem: Problem, moments: list[Moment]) -> WhatToShow:
+def _shown(problem: Problem, moments: list[Moment], patience: Patience) -> WhatToShow:
     """About what is demonstrated in the end, and since when."""
     first, last = moments[0].promise, moments[-1].promise
     assert first is not None and last is not None
     changes = [i for i, each in enumerate(moments) if each.round.shown]
     since = changes[-1] if changes else None
-    return what_to_show(problem, moments[-1].demonstration, first, last, since)
+    return what_to_show(problem, moments[-1].demonstration, first, last, since, patience)
 
 
 def _from_optimal(problem: Problem, policy: Policy | None) -> tuple[Difference, ...]:
@@ -282,9 +281,11 @@ class _Parts(NamedTuple):
 
 
 def _followed(
-    problem: Problem, rounds: Rounds, patience: Patience, parts: _Parts
+    problem: Problem, chosen: SetToTeach, patience: Patience, parts: _Parts
 ) -> tuple[Lesson, list[Moment], list[Step]]:
     """The rounds until what was asked for is guaranteed, and the steps that they are."""
+    parts.kept.follow(parts.teacher)
+    rounds = _rounds(problem, chosen, parts.teacher)
     must = set(problem.task.required)
     moments = [next(rounds)]
     steps = [step_of(problem, moments[0], None)]

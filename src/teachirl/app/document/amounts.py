@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from ...arrays import Floats, Ints
-from ...figures.digits import number
+from ...figures.digits import visible
 from ...mdp.policy import Policy
 from ...precision import INVISIBLE, ranks
 from ..decisions import Undiscounted, undiscounted
@@ -18,7 +19,12 @@ from .elements import Column, Data, Element, Section, Sentence, Table
 SAME = 1e-6
 
 
-def plain_amounts(problem: Problem, policies: Mapping[str, Policy | None], when: str) -> Section:
+def plain_amounts(
+    problem: Problem,
+    policies: Mapping[str, Policy | None],
+    when: str,
+    whose: str = "expert",
+) -> Section:
     """How much of each feature policies collect in an episode, or in 1000 steps.
 
     Parameters
@@ -26,6 +32,7 @@ def plain_amounts(problem: Problem, policies: Mapping[str, Policy | None], when:
     problem : Problem
     policies : each Policy by what it is called, in JSON as well; None if it is not known
     when : in whose eyes they look the same, which tells one table of a report from another
+    whose : what the policy called ``expert`` is called in the table, as it may be another's
 
     Returns
     -------
@@ -45,7 +52,8 @@ def plain_amounts(problem: Problem, policies: Mapping[str, Policy | None], when:
     matters = (_places(apart[told]), _places(np.abs(weights * apart)[told]))
     order = told[np.lexsort(matters)]
     columns = [Column("name", "feature", value=mdp.feature_name)]
-    columns += [_column(name, each) for name, each in known.items()]
+    called = {"expert": whose}
+    columns += [_column(name, called.get(name, name), each) for name, each in known.items()]
     elements: tuple[Element, ...] = (
         Sentence("What is not discounted, on average:"),
         Table(f"{title}, {when}", tuple(columns), tuple(int(i) for i in order), "amounts", brief=8),
@@ -58,13 +66,9 @@ def _places(values: Floats) -> Ints:
     return ranks(values, INVISIBLE * float(values.max(initial=0.0)))
 
 
-def _column(name: str, found: Undiscounted) -> Column:
-    rounding = INVISIBLE * float(np.abs(found.amounts).max(initial=0.0))
-
-    def shown(value: float) -> str:
-        return number(value if abs(value) > rounding else 0.0)
-
-    heading = f"{name}, per {found.per}"
+def _column(name: str, called: str, found: Undiscounted) -> Column:
+    shown = partial(visible, scale=float(np.abs(found.amounts).max(initial=0.0)))
+    heading = f"{called}, per {found.per}"
     return Column(name, heading, shown, lambda i: float(found.amounts[i]))
 
 

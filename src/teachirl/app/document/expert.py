@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 
-from ...figures.digits import NOTHING, number
+from ...figures.digits import NOTHING, number, visible
 from ..decisions import Collected, ExpertAccount
 from ..problem import Baseline
 from .elements import Column, Section, Sentence, Table
@@ -27,6 +28,10 @@ def baseline_words(baseline: Baseline) -> str:
 
 def what_the_expert_does(account: ExpertAccount) -> Section:
     """How much the expert has of every feature that counts, and what that earns."""
+    ends = [each.weight * x for each in account.collected for x in (each.least, each.most)]
+    ends += [each.earned for each in account.collected]
+    scale = max((abs(end) for end in ends if math.isfinite(end)), default=0.0)
+    shown = partial(visible, scale=scale)
     table = Table(
         "The features that count: how much the expert has of each, and what that earns",
         (
@@ -34,7 +39,7 @@ def what_the_expert_does(account: ExpertAccount) -> Section:
             Column("weight", "weight", number),
             Column("", "amount", value=lambda each: number(each.amount, _scale(each))),
             Column("amount", None),
-            Column("earned", "earns", number),
+            Column("earned", "earns", shown),
             Column("", "policies have", value=_range),
             Column("least", None),
             Column("most", None),
@@ -43,7 +48,7 @@ def what_the_expert_does(account: ExpertAccount) -> Section:
         "expert",
         brief=12,
     )
-    idle = f"{_capital(baseline_words(account.idle))} earns {number(account.idle_reward)}."
+    idle = f"{_capital(baseline_words(account.idle))} earns {shown(account.idle_reward)}."
     small = [each for each in account.never_collected if each not in account.passed_over]
     left = f"The expert never collects {_earning(small)}." if small else ""
     return Section("What the expert does", (table, Sentence(idle), Sentence(left)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...demonstrations.plausible_weights import PlausibleWeights
-from ...figures.digits import percent_at_least
+from ...figures.digits import asked, percent_at_least, percent_at_most, risk
 from ..decisions import Assessment
 from ..problem import Problem
 from .elements import Bullets, Column, Section, Sentence, Table
@@ -38,24 +38,32 @@ def what_the_expert_is_after(problem: Problem, found: Assessment | None) -> Sect
         tuple(range(problem.mdp.n_features)),
     )
     said = [problem.inferred.summary, _identified(problem, plausible)]
+    if plausible.experts:
+        said.append(PROVED if plausible.proved else SEARCHED)
     doubt = None if found is None else found.doubt
     if doubt is not None:
-        low, high = map(percent_at_least, doubt.guaranteed)
+        low, high = percent_at_least(doubt.guaranteed[0]), percent_at_most(doubt.guaranteed[1])
+        least, most = risk(doubt.risk[0]), risk(doubt.risk[1])
         said.append(
-            "Guarantees below are for the weights in the table. Of "
-            f"{doubt.tried} plausible weights that were tried, the guarantee is between {low} and "
-            f"{high}, and the teaching risk between {doubt.risk[0]:.2f} and {doubt.risk[1]:.2f}. "
-            "That is no bound over all of them; nor are the ends in the table proved: they are "
-            "searched for."
+            f"Guarantees below are for the weights in the table. Under {doubt.drawn} others that "
+            f"were drawn from all that are plausible, {low} to {high} are guaranteed, and the "
+            f"teaching risk is {least} to {most}. So under {percent_at_least(1.0 - doubt.beyond)} "
+            f"of all of them, spread evenly, {low} or more are guaranteed (confidence "
+            f"{asked(doubt.confidence)}, if the draws count as independent)."
         )
     return Section(title, (Bullets(tuple(map(Sentence, said)), "inferred"), table))
 
 
+PROVED = (
+    "The ends in the table are proved, by linear programs, if the expert is optimal but for slips; "
+    "if it is soft, they are searched for."
+)
+SEARCHED = "The ends in the table are searched for, and not proved."
 SIGNS = {1: "+", -1: "−", 0: "not known"}
 
 
 def _two(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
 
 
 def _identified(problem: Problem, plausible: PlausibleWeights) -> str:

@@ -163,6 +163,8 @@ def what_to_demonstrate(problem: Problem, plan: TeachingPlan) -> str:
         if problem.show is Show.OPTIMAL:
             what = "Demonstrate the policy that is best in the worst world that the log allows."
         return f"{what} No other was sought, as the world is not known."
+    if not show.sought and plan.cut is not None:
+        return f"{what} No other was sought, as this was cut short."
     if not show.sought:
         return f'{what} In a world of this size no other was sought; show = "choose" does it.'
     if show.offer is None:
@@ -196,6 +198,8 @@ def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
         step, short = plan.below
         below = f"At step {step}, {why_below(short, plan.steps[step].guaranteed)}"
     gap, figure = plan.gap, plan_figure(plan, baseline_words(problem.baseline))
+    whose = "expert" if problem.chosen is None and plan.show.since is None else "shown"
+    policies = {"expert": plan.policy, "worst": plan.witness}
     return Section(
         "What to teach",
         (
@@ -205,7 +209,7 @@ def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
             *(() if figure is None else (figure,)),
             Sentence(_nearness(problem, plan), "nearness"),
             *goals_elements(plan.stakes),
-            plain_amounts(problem, {"expert": plan.policy, "worst": plan.witness}, "once taught"),
+            plain_amounts(problem, policies, "once taught", whose),
             Data("teacher", lambda: plan.teacher),
             Data("learner", lambda: plan.learner),
             Data("stop", lambda: plan.stop),

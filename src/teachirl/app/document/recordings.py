@@ -49,9 +49,10 @@ def _taken(problem: Problem) -> str:
 
 
 def _error(both: Readings) -> str:
+    cut = small(both.cut) if small(both.cut).startswith("<") else at_most(both.cut)
     return (
         f"The expert may differ from the recordings by {at_most(both.expert.mismatch)} in the "
-        f"learner's features: {at_most(both.cut)} as episodes were cut off, which longer ones "
+        f"learner's features: {cut} as episodes were cut off, which longer ones "
         f"mend, and {at_most(both.chance)} by chance, which more of them mend."
     )
 

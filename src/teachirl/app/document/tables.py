@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...figures.digits import number, percent
+from ...figures.digits import number, percent, visible
 from ...mdp.model import MDP
 from ...mdp.occupancy import occupancy
 from ...mdp.policy import Policy
@@ -30,12 +31,13 @@ def differences_table(
     headings : what to call the expert's amounts, the other one's, and the reward that is lost
     """
     expert, other, lost = headings
+    most = max((abs(each.lost) for each in differences), default=0.0)
     columns = (
         Column("name", "feature"),
         Column("weight", "weight", number),
         Column("expert", expert, number),
         Column("other", other, number),
-        Column("lost", lost, number),
+        Column("lost", lost, partial(visible, scale=most)),
     )
     return Table(caption, columns, differences, "differences", brief=8)
 

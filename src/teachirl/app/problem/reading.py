@@ -131,7 +131,7 @@ def checked(
         wrong = {part for here, _ in found for part in here.parts[:1]}
         if not wrong or not NEEDED.isdisjoint(wrong) or "world" not in tables:
             mistakes.refuse()
-        mistakes.left_out |= wrong
+        mistakes.left_out.update(map(str, wrong))
         rest = {key: value for key, value in tables.items() if key not in wrong}
         return place, ProblemFile.model_validate({"learner": {"sees": []}} | rest)
 
