@@ -125,7 +125,9 @@ def test_every_page_of_a_lesson_is_accessible(opened, tmp_path):
         if person.stage == "end":
             break
         if person.stage == "act":
-            page.keyboard.press({"←": "ArrowLeft", "→": "ArrowRight"}[page.inner_text("kbd")])
+            page.keyboard.press(
+                {"←": "ArrowLeft", "→": "ArrowRight"}[page.inner_text("button.act kbd")]
+            )
         else:
             if person.stage == "watch":
                 page.focus("#to-end")

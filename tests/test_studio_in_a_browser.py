@@ -212,12 +212,21 @@ def test_two_desks_at_once_by_keyboard_alone(page, browser, desk):
     other.close()
 
 
-def test_axe_finds_nothing(page):
-    feature(page, "cell 1").click()
+def test_axe_finds_nothing_and_several_rewards_are_told(page, desk):
+    several = DESK.replace("[reward.weights]", "[reward]\nwithin = 0.3\n[reward.weights]")
+    (desk.folder / "problem.toml").write_text(several, encoding="utf-8")
+    page.reload()
+    feature(page, "cell 5").click()
     page.wait_for_selector(SETTLED)
+    expect(page.locator("#whatever")).to_contain_text("The reward is not known exactly")
+    expect(page.locator("#whatever")).to_contain_text("Every learner who matches reaches")
+    expect(page.locator("#facts")).to_contain_text("whatever the reward")
+    page.click("text=Draw the curve")
+    page.wait_for_selector("#points button")
     nothing_is_wrong(page)
     assert stands_out(page) > 20
     assert page.complaints == []
+    (desk.folder / "problem.toml").write_text(DESK, encoding="utf-8")
 
 
 UNKNOWN = DESK.replace('sees = ["cell 3"]', "unknown = true")

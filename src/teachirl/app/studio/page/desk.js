@@ -97,7 +97,7 @@ function drawAnswer() {
   byId('state').textContent = !bounds ? 'computing' : !bounds.matchable ? 'nobody can match what is shown' : bounds.exact ? 'exact' : 'tightening';
   if (bounds) byId('gauge').replaceChildren(gauge({ ...bounds, simulated: simulated?.performance, wanted: problem.wanted }));
   byId('whatever').hidden = !problem.rewards;
-  byId('whatever').textContent = problem.rewards ? `The reward is not known exactly (${problem.rewards}). This is about the weights that it is planned for. ${rewards?.sentence ?? 'Under the others: computing …'}` : '';
+  byId('whatever').textContent = problem.rewards ? `The reward is not known exactly (${problem.rewards}). This is about the weights that it is planned for. ${rewards?.sentence ?? 'Under the others: computing …'}${rewards?.cut ? ' This was cut short: the report searches longer.' : ''}` : '';
   const rows = [];
   if (rewards?.matchable) rows.push(['whatever the reward', `≥ ${atLeast(rewards.guaranteed)}`]);
   if (bounds && !bounds.exact) rows.push(['may still turn out to be up to', atMost(bounds.possible)]);

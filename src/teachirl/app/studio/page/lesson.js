@@ -112,7 +112,7 @@ const pages = {
     byId('heading').textContent = 'Your turn';
     since = performance.now();
     const buttons = now.actions.map((action) => make('button', { type: 'button', class: 'act', 'data-action': action, onclick: () => act(action) },
-      ...(around.actions[action] === around.keys[action] ? [] : [around.actions[action], ' ']), make('kbd', {}, around.keys[action])));
+      ...(around.actions[action] === around.keys[action] ? [around.keys[action]] : [around.actions[action], ' ', make('kbd', {}, around.keys[action])])));
     return [
       make('p', { id: 'count' }, `Episode ${now.at[2] + 1} of ${now.of[1]}, step ${now.at[3] + 1} of at most ${now.of[2]}`),
       make('div', { class: 'stage' }, world(now.cell, 'Where you are'), make('div', {},
