@@ -2,19 +2,25 @@
 
 import asyncio
 import json
+import queue
+import socket
 import tomllib
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 
 import httpx
 import pytest
+import uvicorn
 from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
 
 import teachirl as ti
 from studio_server import DESK
 from teachirl.app.cli.problems import changes_of
 from teachirl.app.problem import read_problem
+from teachirl.app.studio import serving
 from teachirl.app.studio.answers import Answers
 from teachirl.app.studio.choice import Choice
 from teachirl.app.studio.course import Course
@@ -23,7 +29,7 @@ from teachirl.app.studio.desk import desk_app
 from teachirl.app.studio.doors import Door
 from teachirl.app.studio.kept import Kept
 from teachirl.app.studio.processes import Job
-from teachirl.app.studio.security import AT_ONCE, BURST, Guard, hosts_of
+from teachirl.app.studio.security import AT_ONCE, BURST, Guard, Guarded, hosts_of
 from teachirl.app.studio.serving import Address, examples
 from teachirl.app.studio.study import read_study
 from teachirl.app.studio.toml import with_choice
@@ -192,6 +198,36 @@ def test_who_keeps_too_much_open_has_to_wait():
         assert guard.refusal(scope, headers)[0] == 429
         assert guard.refusal({**scope, "client": ("127.0.0.2", 1)}, headers) is None
     assert guard.refusal(scope, headers) is None
+
+
+def test_connections_are_limited(monkeypatch):
+    """A server of its own, in a thread: connections that say nothing count, too."""
+    servers, links = [], queue.Queue()
+
+    class Server(uvicorn.Server):
+        def __init__(self, config):
+            super().__init__(config)
+            servers.append(self)
+
+    monkeypatch.setattr(serving, "CONNECTIONS", 4)
+    monkeypatch.setattr(serving.gc, "freeze", lambda: None)
+    monkeypatch.setattr(serving.uvicorn, "Server", Server)
+    serve = Thread(
+        target=serving.serve,
+        args=(lambda guard: Guarded(PlainTextResponse("yes"), guard), Address()),
+        kwargs={"announce": lambda link: links.put(link) or link},
+    )
+    serve.start()
+    link = links.get(timeout=60)
+    port = int(link.rpartition(":")[2].strip("/"))
+    with ExitStack() as silent:
+        for wanted in (200, 503):
+            for _ in range(2):
+                silent.enter_context(socket.create_connection(("127.0.0.1", port)))
+            assert httpx.get(link, timeout=60).status_code == wanted
+    servers[0].should_exit = True
+    serve.join(timeout=60)
+    assert not serve.is_alive()
 
 
 def test_events_that_nobody_reads_are_counted(app):
