@@ -243,6 +243,11 @@ def test_the_desk_walks_through_probes(browser, tmp_path):
         expect(page.locator("#known")).to_contain_text("Open: cell 1, cell 2, cell 3")
         nothing_is_wrong(page)
         page.click("#draw")
+        page.click("#drawn button")
+        expect(page.locator("#drawn")).to_have_text("Cancelled.")
+        page.click("#draw")
+        page.wait_for_selector("#drawn a")
+        page.reload()  # a probe that waits for its answer is there again
         with page.expect_download() as download:
             page.click("#drawn a")
         shown = ti.Demonstration.of_policy(mdp, ti.Policy.load(download.value.path(), mdp))

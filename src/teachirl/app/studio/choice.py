@@ -106,6 +106,18 @@ def _names(what: str, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def unanswered(path: Path) -> str | None:
+    """The name of the last probe beside a problem file that has no answer; None if all have one."""
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    probes = [each for each in path.parent.glob("probe-*.json") if ANSWER.fullmatch(each.name)]
+    probes.sort(key=lambda each: int(each.stem.removeprefix("probe-")), reverse=True)
+    for probe in probes:
+        answers = (probe.with_name(f"{probe.stem}-answer{end}") for end in (".csv", ".jsonl"))
+        if f'"{probe.name}"' not in text and not any(each.is_file() for each in answers):
+            return probe.name
+    return None
+
+
 def _answers(path: Path) -> list[Change]:
     """Probes that were answered at the desk, and that the file does not mention."""
     text = path.read_text(encoding="utf-8-sig", errors="replace")
@@ -123,4 +135,4 @@ def _answers(path: Path) -> list[Change]:
     return found if "unknown" in text else []
 
 
-__all__ = ["Choice", "shows"]
+__all__ = ["Choice", "shows", "unanswered"]

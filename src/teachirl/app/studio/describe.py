@@ -17,7 +17,7 @@ from ...worlds.pictures import Whereabouts
 from ..decisions import acquaint
 from ..document.stakes import asked_for
 from ..problem import Problem
-from .choice import shows
+from .choice import shows, unanswered
 
 # What is larger is a blur on a screen, and slow to draw: then a table is shown.
 MOST_CELLS = 2500
@@ -175,6 +175,7 @@ def known(problem: Problem) -> dict[str, Any]:
         "guaranteed": found.guaranteed,
         "at_most": found.at_most,
         "next": found.next_file,
+        "drawn": unanswered(problem.path),
         "p_value": found.diagnosis.p_value,
         "answered": len(problem.unknown.exchanges) if problem.unknown is not None else 0,
     }

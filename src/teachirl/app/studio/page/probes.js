@@ -5,6 +5,14 @@ import { atLeast, byId, make } from './dom.js';
 
 let drawn = null;
 
+// The probe that waits for an answer, and its table.
+function offer(path, probe) {
+  drawn = probe;
+  const policy = probe.replace(/json$/, 'csv');
+  byId('drawn').replaceChildren(make('a', { href: `/api/file/probe/${path}/${probe}`, download: true }, policy));
+  byId('send-answer').disabled = false;
+}
+
 export function loadProbes(problem, name, changed, trouble) {
   byId('probes').hidden = !problem.unknown;
   if (!problem.unknown) return;
@@ -15,17 +23,18 @@ export function loadProbes(problem, name, changed, trouble) {
   byId('draw').disabled = !known.next;
   if (!known.next) byId('drawn').textContent = 'Nothing is left to find out.';
   const path = encodeURIComponent(name);
+  if (known.drawn) offer(path, known.drawn);
   byId('draw').onclick = async () => {
     byId('draw').disabled = true;
     try {
       const work = await ask(`/api/work/${path}/probe`, { method: 'POST', body: '{}' });
+      const bar = make('progress', { max: 1, value: 0, 'aria-label': 'Drawing a probe' });
+      byId('drawn').replaceChildren(bar, make('button', { type: 'button', onclick: () => ask(`/api/work/${work.id}`, { method: 'DELETE' }) }, 'Cancel'));
       for await (const now of events(`/api/work/${work.id}`)) {
-        byId('drawn').textContent = now.status === 'running' ? 'drawing…' : now.error;
-        if (now.status === 'done') {
-          drawn = now.result.probe;
-          byId('drawn').replaceChildren(make('a', { href: `/api/file/probe/${path}/${drawn}`, download: true }, now.result.policy));
-          byId('send-answer').disabled = false;
-        }
+        bar.value = now.share;
+        if (now.status === 'done') offer(path, now.result.probe);
+        else if (now.status !== 'running') byId('drawn').textContent = now.status === 'cancelled' ? 'Cancelled.' : `${now.error}. Try again.`;
+        byId('draw').disabled = ['running', 'done'].includes(now.status);
       }
     } catch (error) { trouble(error.message); byId('draw').disabled = false; }
   };
