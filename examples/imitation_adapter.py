@@ -6,9 +6,10 @@ trains on them, and makes one stationary policy of what comes out. `behavioural_
 
     pip install imitation
 
-Run it with `python examples/imitation_adapter.py`. None of these algorithms promises to match
-feature expectations: what is guaranteed to whoever matches is guaranteed to them only as far as
-they do, which the lesson's column `mismatch` says.
+Run it with `python examples/imitation_adapter.py`. Networks are trained anew in each round, which
+takes long; each algorithm's lesson is printed when it is done. None of these algorithms promises to
+match feature expectations: what is guaranteed to whoever matches is guaranteed to them only as far
+as they do, which the lesson's column `mismatch` says.
 """
 
 from __future__ import annotations
@@ -201,7 +202,7 @@ def main() -> None:
         ("GAIL", adversarial("GAIL")),
         ("AIRL", adversarial("AIRL")),
     ):
-        print(f"{name}\n{lesson(Imitator(train))}\n")
+        print(f"{name}\n{lesson(Imitator(train))}\n", flush=True)
 
 
 if __name__ == "__main__":

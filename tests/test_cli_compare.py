@@ -67,6 +67,19 @@ def test_goals_go_by_what_they_are_and_doubts_are_told():
     assert "goals, 3, guaranteed" in [each.what for each in differing(twice, {})]
 
 
+def test_what_is_proved_is_rounded_as_elsewhere(teachirl, tmp_path):
+    """0.99999 that are guaranteed are not 1, and a loss of 1.00001 is more than 1."""
+    names = ("one.json", "other.json")
+    for name, share, loss in zip(names, (0.99999, 0.5), (1.00001, 9.0), strict=True):
+        found = {"guaranteed": share, "guaranteed_reward": -9.73326, "loss": loss, "risk": share}
+        text = json.dumps({"version": 2, "assessment": found})
+        (tmp_path / name).write_text(text)
+    code, out, _ = teachirl("compare", *(tmp_path / name for name in names))
+    rows = {line.rsplit(maxsplit=2)[0]: line.split()[-2:] for line in out.splitlines() if line}
+    assert code == 0 and rows["assessment, guaranteed"] == ["0.9999", "0.5"]
+    assert rows["assessment, loss"] == ["1.001", "9"] and rows["assessment, risk"] == ["1", "0.5"]
+
+
 def test_results(teachirl, tmp_path):
     paths = []
     for number, options in enumerate(([], ["--sees", "cell 0"])):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...figures.digits import NOTHING, number
+from ...figures.digits import NOTHING, at_least, at_most, number
 from ..decisions import Differing
 from .elements import Column, Document, Section, Sentence, Table
 
@@ -38,18 +38,31 @@ def comparison(
 def _table(key: str, names: tuple[str, str], rows: tuple[Differing, ...]) -> Table:
     columns = (
         Column("what", "what"),
-        Column("first", names[0], _shown),
-        Column("second", names[1], _shown),
+        Column("", names[0], value=lambda each: _shown(each.what, each.first)),
+        Column("", names[1], value=lambda each: _shown(each.what, each.second)),
+        Column("first", None),
+        Column("second", None),
     )
     return Table("What differs", columns, rows, key)
 
 
-def _shown(value: Any) -> str:
+def _shown(what: str, value: Any) -> str:
+    """A value; what is guaranteed is rounded as all commands do, towards the safe side."""
     if value is None:
         return NOTHING
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return number(value) if isinstance(value, (int, float)) else str(value)
+    if not isinstance(value, (int, float)):
+        return str(value)
+    *above, name = what.split(", ")
+    rounded = {} if "goals" in above else ROUNDED  # a limit is guaranteed from either side
+    return rounded.get(name, number)(value)
+
+
+ROUNDED = {
+    **dict.fromkeys(("guaranteed", "guaranteed_reward", "reward"), at_least),
+    **dict.fromkeys(("loss", "behind"), at_most),
+}
 
 
 __all__ = ["comparison"]
