@@ -19,8 +19,11 @@ from teachirl.mdp import evaluation
 from teachirl.mdp.evaluation import Chain, Method
 from teachirl.precision import DEPENDENT
 from teachirl.precision import RISK_TIE as TIE
+from teachirl.selection import best_subset as best_subset_module
+from teachirl.selection.relaxation import unlike
 from teachirl.testing import mdps, policies, weights, worldviews
-from teachirl.views.linear_algebra import unit_rows
+from teachirl.views import linear_algebra
+from teachirl.views.linear_algebra import unit_rows, units_beside, without_span
 from teachirl.views.potential_shaping import Indistinct, indistinct_directions
 from teachirl.views.scorer import SHARED_FROM
 from teachirl.views.teaching_risk import (
@@ -562,3 +565,49 @@ def test_a_matrix_is_no_worldview_and_that_is_told(ask):
     told = r"view must be a Worldview, got ndarray; Worldview\(matrix\) makes one"
     with pytest.raises(ti.InvalidInputError, match=told):
         ask(np.eye(5)[:2], np.arange(5.0), ti.worlds.chain(5))
+
+
+def alike(dice, n, k):
+    """Rows of length 1, some of which others repeat, up to their sign or hardly more."""
+    rows = unit_rows(dice.normal(size=(n, k)))
+    source, target = dice.permutation(n)[: n // 2].reshape(2, -1)
+    rows[target] = dice.choice([-1.0, 1.0], size=(len(target), 1)) * rows[source]
+    off = dice.choice([0.0, 0.5, 2.0, 100.0], size=(len(target), 1)) * DEPENDENT
+    rows[target] += off * unit_rows(dice.normal(size=(len(target), k)))
+    return rows
+
+
+@pytest.mark.parametrize("k", [1, 3, 40])
+def test_rows_that_are_the_same_are_found_as_by_comparing_all(k):
+    for seed in range(20):
+        dice = np.random.default_rng([seed, k])
+        rows, costs = alike(dice, 24, k), dice.integers(1, 4, size=24).astype(float)
+        kept = []
+        for i in np.lexsort((np.arange(24), costs)):
+            apart = [
+                min(np.linalg.norm(rows[j] - rows[i]), np.linalg.norm(rows[j] + rows[i]))
+                for j in kept
+            ]
+            if not min(apart, default=1.0) <= DEPENDENT:
+                kept.append(i)
+        assert unlike(rows, costs).tolist() == sorted(kept)
+
+
+def test_what_is_beside_a_basis_in_parts(monkeypatch):
+    dice = np.random.default_rng(0)
+    rows = dice.normal(size=(30, 8)) * 10.0 ** dice.integers(-9, 9, size=(30, 1))
+    basis = np.linalg.qr(dice.normal(size=(8, 3)))[0].T
+    left = without_span(basis, unit_rows(rows))
+    monkeypatch.setattr(linear_algebra, "PART", 50)
+    units, lengths = units_beside(basis, rows)
+    assert np.allclose(lengths, np.linalg.norm(left, axis=1), rtol=1e-12)
+    assert np.allclose(units, unit_rows(left), rtol=0.0, atol=1e-12)
+    assert np.abs(units @ basis.T).max() < 1e-15
+
+
+def test_the_least_sine_in_parts(monkeypatch):
+    rows = alike(np.random.default_rng(1), 40, 5)
+    whole = best_subset_module._least_sine(rows)
+    monkeypatch.setattr(best_subset_module, "PART", 100)
+    assert best_subset_module._least_sine(rows) == pytest.approx(whole, rel=1e-5)
+    assert DEPENDENT < whole < 1.0

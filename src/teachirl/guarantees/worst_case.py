@@ -23,7 +23,7 @@ from ..mdp.occupancy import occupancy
 from ..mdp.policy import Policy
 from ..mdp.rewards.rewards import Rewards, refuse_rewards
 from ..views.worldview import Worldview, check_worldview
-from .bounds import WorstCaseBounds, WorstCaseStatus, checked_case
+from .bounds import WorstCaseBounds, WorstCaseStatus, check_limits, checked_case
 from .plausible.certificate import RewardsCertificate, over_rewards
 from .plausible.judgement import Criterion, Judgement
 from .plausible.race import Posed
@@ -205,7 +205,11 @@ def _extreme(
     method: Method,
     limits: dict[str, Any],
 ) -> WorstCaseBounds:
+    check_limits(limits["tolerance"], limits["max_seconds"])
+    deadline = clock.seconds() + limits["max_seconds"]
     shown = as_demonstration(mdp, demonstration)
+    # To evaluate a policy takes time as well.
+    limits = limits | {"max_seconds": max(deadline - clock.seconds(), LEAST)}
     require(method in METHODS, f"method must be one of {', '.join(METHODS)}, got {method!r}")
     require(
         not mismatch or method not in ("direct", "lifted"),

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats, Ints, checked_indices
 from ..errors import Status, require
 from ..precision import DEPENDENT, GAIN_TIE, NO_RISK, RESIDUAL, down, first_largest
-from ..views.linear_algebra import extended_basis, unit_rows, without_span
+from ..views.linear_algebra import PART, extended_basis, unit_rows, units_beside, without_span
 from ..views.scorer import checked_candidates, unit_weights
 from ..views.teaching_risk import teaching_risk
 from ..views.worldview import Worldview
@@ -166,11 +166,15 @@ def risk_at_least(risk: float, view: Worldview, candidates: Floats) -> float:
 
 def _least_sine(rows: Floats) -> float:
     """The least sine between two of the rows [n, k], of length 1, that are not the same."""
-    cosines = rows @ rows.T
-    i, j = np.nonzero(np.triu(np.abs(cosines) > 0.5, 1))
-    # Of short differences a cosine knows nothing.
-    apart = np.linalg.norm(rows[i] - np.sign(cosines[i, j])[:, None] * rows[j], axis=1)
-    return float(apart[apart > DEPENDENT].min(initial=1.0))
+    least, step = 1.0, max(PART // max(len(rows), 1), 1)
+    for first in range(0, len(rows), step):
+        cosines = rows[first : first + step] @ rows.T
+        i, j = np.nonzero(np.triu(np.abs(cosines) > 0.5, first + 1))
+        # Of short differences a cosine knows nothing.
+        signs = np.sign(cosines[i, j])[:, None]
+        apart = np.linalg.norm(rows[first + i] - signs * rows[j], axis=1)
+        least = min(least, float(apart[apart > DEPENDENT].min(initial=1.0)))
+    return least
 
 
 def check_nodes(max_nodes: int) -> None:
@@ -220,9 +224,9 @@ class _Search:
     ) -> _Search:
         """Without candidates that add nothing, or the same as a cheaper one."""
         r = without_span(view.basis, unit_weights(view, weights))
-        rows = without_span(view.basis, unit_rows(candidates))
-        places = np.flatnonzero(np.linalg.norm(rows, axis=1) > DEPENDENT)
-        rows = unit_rows(without_span(view.basis, unit_rows(rows[places])))
+        rows, lengths = units_beside(view.basis, candidates)
+        places = np.flatnonzero(lengths > DEPENDENT)
+        rows = rows[places]
         kept = unlike(rows, costs[1, places])
         rows, places = rows[kept], places[kept]
         # As few coordinates as there are rows; what of r is in none of them is of no use.

@@ -28,7 +28,7 @@ from ..errors import require
 from ..figures.digits import percent_at_least
 from ..mdp.kernels.subsets import knapsack
 from ..precision import DEPENDENT, RESIDUAL, RISK_TIE
-from ..views.linear_algebra import unit_rows, without_span
+from ..views.linear_algebra import units_beside
 from ..views.scorer import RiskScorer
 from ..views.teaching_risk import teaching_risk
 from ..views.worldview import Worldview
@@ -163,14 +163,13 @@ def greedy_gap(
 
 def _ratio(view: Worldview, rows: Floats, most: int) -> float:
     """At most the least eigenvalue of any `most` candidates that the learner does not see yet."""
-    left = without_span(view.basis, unit_rows(rows))
-    lengths = np.linalg.norm(left, axis=1)
+    left, lengths = units_beside(view.basis, rows)
     useful = lengths > DEPENDENT
     if ((lengths > len(rows[0]) * RESIDUAL) & ~useful).any():
         return 0.0  # what counts as dependent, though it is not, may gain all the same
     if most <= 1 or not useful.any():
         return 1.0
-    left = unit_rows(without_span(view.basis, unit_rows(left[useful])))
+    left = left[useful]
     left = left[unlike(left, np.zeros(len(left)))]
     m = len(left)
     # To make short vectors unit vectors magnifies their rounding.

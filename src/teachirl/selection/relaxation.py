@@ -150,13 +150,20 @@ def _dependent(N: Floats) -> NDArray[np.bool_]:
 
 def unlike(rows: Floats, costs: Floats) -> Ints:
     """Of unit rows [n, d] that are the same, up to sign, the cheapest, of those the first."""
-    kept: list[int] = []
-    for i in np.lexsort((np.arange(len(rows)), costs)):
-        others = rows[kept]
+    n, d = rows.shape
+    # Rows that are the same are equally long along any direction: few are left to be compared.
+    direction = np.cos(np.arange(d) ** 1.5 + 1.0)
+    along = np.abs(rows @ (direction / (np.linalg.norm(direction) or 1.0)))
+    order = np.argsort(along)
+    first = np.searchsorted(along[order], along - 2.0 * DEPENDENT)
+    last = np.searchsorted(along[order], along + 2.0 * DEPENDENT, side="right")
+    kept = np.zeros(n, dtype=bool)
+    for i in np.lexsort((np.arange(n), costs)):
+        near = order[first[i] : last[i]]
+        others = rows[near[kept[near]]]
         signs = np.where(others @ rows[i] < 0.0, -1.0, 1.0)[:, None]
-        if not (np.linalg.norm(others - signs * rows[i], axis=1) <= DEPENDENT).any():
-            kept.append(int(i))
-    return np.sort(np.array(kept, dtype=np.int64))
+        kept[i] = not (np.linalg.norm(others - signs * rows[i], axis=1) <= DEPENDENT).any()
+    return np.flatnonzero(kept)
 
 
 def at_most(costs: Floats, budget: float) -> int:

@@ -33,7 +33,9 @@ def least_singular_value(matrix: Floats) -> float:
         return math.inf
     scale = float(np.abs(matrix).max())
     if np.count_nonzero(matrix, axis=1).max() == 1:  # columns are orthogonal, as in a selection
-        return scale * float(np.linalg.norm(matrix / scale, axis=0).min())
+        rows, columns = matrix.nonzero()
+        squares = np.bincount(columns, (matrix[rows, columns] / scale) ** 2, matrix.shape[1])
+        return scale * math.sqrt(float(squares.min()))
     # Jacobi's method on rows pivoted by length (joba = 2), without the vectors, small ones kept.
     values, _, _, scaling, _, info = dgejsv(
         matrix / scale, joba=2, jobu=3, jobv=3, jobr=0, jobt=0, jobp=0
@@ -120,6 +122,24 @@ def without_span(basis: Floats, vectors: Floats) -> Floats:
     if len(basis) == 0:
         return np.array(vectors)
     return without(vectors) if vectors.ndim == 1 else _in_parts(without, vectors)
+
+
+def units_beside(basis: Floats, rows: Floats) -> tuple[Floats, Floats]:
+    """What of the rows [n, k], of length 1 each, is orthogonal to `basis` [r, k], orthonormal, with
+    length 1; and how long that was, [n]. Of what is short, only rounding may be left."""
+    lengths = np.empty(len(rows))
+
+    def beside(part: slice) -> Floats:
+        left = without_span(basis, _unit_rows(rows[part]))
+        lengths[part] = np.linalg.norm(left, axis=1)
+        # To make it longer makes what is left of the span longer as well.
+        return _unit_rows(without_span(basis, _unit_rows(left)))
+
+    made, step = np.empty(rows.shape), max(PART // max(rows.shape[1], 1), 1)
+    for first in range(0, len(rows), step):
+        part = slice(first, first + step)
+        made[part] = beside(part)
+    return made, lengths
 
 
 def _in_parts(work: Callable[[Floats], Floats], rows: Floats) -> Floats:
