@@ -139,7 +139,7 @@ class Kind:
 
 
 # Tiny problems are drawn until each promise was made of a thousand MDPs; some are made of every
-# eighth alone. A case of `kills` kills twice.
+# tenth alone. A case of `kills` kills twice.
 KINDS = (
     Kind(mutations.problem_files, 2000, 20.0),
     Kind(mutations.csv_tables, 2000, 20.0),
@@ -152,7 +152,7 @@ KINDS = (
     Kind(kills, 25),
     Kind(full_disks, 25),
     Kind(interrupts, 100),
-    Kind(bounds, 8000),
+    Kind(bounds, 11_000),
 )
 
 
