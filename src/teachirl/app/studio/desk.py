@@ -77,10 +77,9 @@ class Studio:
             choice = Choice(choice.sees, (), choice.mismatch, choice.show)
         about = {"problem": (await self.describe(problem))["digest"], "choice": choice.plain()}
         for job in self.jobs.values():
-            same = (job.kind, job.problem, job.choice) == (kind, problem, about["choice"])
-            if same and job.status == "running":
+            if _about(job) == (kind, about) and job.status == "running":
                 return job
-        job = Job(secrets.token_hex(8), kind, problem, choice.plain())
+        job = Job(secrets.token_hex(8), kind, problem, choice.plain(), about["problem"])
         found = None if kind == "probe" else self.kept.get(kind, about)
         if found is not None:
             job.status, job.result, job.share = "done", found, 1.0
@@ -148,6 +147,11 @@ def desk_app(
     return Guarded(app, guard)
 
 
+def _about(job: Job) -> tuple[str, dict[str, Any]]:
+    """What a piece of work is about: not the name of a problem, but what it was."""
+    return job.kind, {"problem": job.digest, "choice": job.choice}
+
+
 async def _told(_: Request, error: Exception) -> Response:
     return refuse(400, str(error))
 
@@ -200,7 +204,7 @@ def _add_work(app: FastAPI, studio: Studio) -> None:
             chosen = Choice(chosen.sees, (), chosen.mismatch, chosen.show)
         about = {"problem": (await studio.describe(name))["digest"], "choice": chosen.plain()}
         for job in reversed(studio.jobs.values()):
-            if (job.kind, job.problem, job.choice) == (kind, name, about["choice"]):
+            if _about(job) == (kind, about):
                 return {"work": job.plain()}
         there = studio.kept.get(kind, about) is not None
         return {"work": (await studio.start(kind, name, chosen)).plain() if there else None}

@@ -115,6 +115,7 @@ class Job:
     ----------
     number : by which the page knows it
     kind, problem, choice : what it is
+    digest : of the problem as it was, since its file may be edited
 
     Attributes
     ----------
@@ -123,8 +124,11 @@ class Job:
     result, error : what came of it
     """
 
-    def __init__(self, number: str, kind: str, problem: str, choice: dict[str, Any]) -> None:
+    def __init__(
+        self, number: str, kind: str, problem: str, choice: dict[str, Any], digest: str = ""
+    ) -> None:
         self.number, self.kind, self.problem, self.choice = number, kind, problem, choice
+        self.digest = digest
         self.status, self.share, self.left = "running", 0.0, None
         self.result: dict[str, Any] | None = None
         self.error = ""
