@@ -31,18 +31,31 @@ NO_NUMBERS = [
     "engine",
     "experiments",
     "imports",
+    "lesson*",
     "mdp",
+    "pages*",
     "pictures",
     "policy",
     "problem*",
     "progress",
     "rep*",
     "sto*",
+    "stu*",
     "testing",
     "worlds",
 ]
 # Those that start processes, wait, interrupt or kill.
-PROCESSES = ["cli*", "clock", "cluster", "engine", "progress", "rep*"]
+PROCESSES = [
+    "cli*",
+    "clock",
+    "cluster",
+    "engine",
+    "interrupts",
+    "lesson*",
+    "progress",
+    "rep*",
+    "stu*",
+]
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
