@@ -47,7 +47,7 @@ def test_two_files_of_which_one_is_edited(teachirl, tmp_path):
     assert ["reward, weights, cell 0", "1     2"] in [
         [row[0], "  ".join(row[1:]).strip()] for row in rows
     ]
-    assert any(row[0] == "assessment, reward, best" for row in rows)
+    assert any(row[0] == "as things stand: the best policy earns" for row in rows)
     same = tmp_path / "same.toml"
     same.write_text(GRID.read_text())
     assert teachirl("compare", GRID, same)[1].splitlines()[-1] == "Nothing differs."
@@ -75,9 +75,50 @@ def test_what_is_proved_is_rounded_as_elsewhere(teachirl, tmp_path):
         text = json.dumps({"version": 2, "assessment": found})
         (tmp_path / name).write_text(text)
     code, out, _ = teachirl("compare", *(tmp_path / name for name in names))
-    rows = {line.rsplit(maxsplit=2)[0]: line.split()[-2:] for line in out.splitlines() if line}
-    assert code == 0 and rows["assessment, guaranteed"] == ["0.9999", "0.5"]
-    assert rows["assessment, loss"] == ["1.001", "9"] and rows["assessment, risk"] == ["1", "0.5"]
+    rows = {line.split("  ")[0]: line.split("  ", 1)[-1].split("  ") for line in out.splitlines()}
+    rows = {name: [each.strip() for each in row if each] for name, row in rows.items()}
+    assert code == 0 and rows["as things stand: guaranteed"] == ["99.9 %", "50 %"]
+    assert rows["as things stand: behind the expert at most"] == ["1.001", "9"]
+    assert rows["as things stand: teaching risk"] == ["1", "0.5"]
+
+
+def test_results_are_told_in_words_and_paths_are_for_json(teachirl, tmp_path):
+    """What a feature is called may have commas in it; what is new is named, not numbered."""
+
+    def result(lost, amount):
+        return {
+            "most_lost": {"name": lost, "weight": -1.0, "expert": 0.0, "other": 1.0, "lost": 1.0},
+            "goals": [{"kind": "limit", "feature": "ice, wet", "guaranteed": amount, "missing": 0}],
+            "sensitivity": [{"share": 0.05, "guaranteed": amount, "reward": amount}],
+            "differences": [{"name": "ice, wet", "weight": amount, "other": amount}],
+            "something_new": amount,
+        }
+
+    paths = []
+    for number, arguments in enumerate((("ice", 0.25), ("fog", 0.5))):
+        paths.append(tmp_path / f"{number}.json")
+        paths[-1].write_text(json.dumps({"version": 2, "assessment": result(*arguments)}))
+    lines = teachirl("compare", *paths)[1].split("What is found\n")[1].splitlines()[1:]
+    assert [[part.strip() for part in line.split("  ") if part] for line in lines] == [
+        ["as things stand: most can be lost through", "ice", "fog"],
+        ["as things stand: limit ice, wet, guaranteed", "0.25", "0.5"],
+        ["as things stand: guaranteed to learners who miss by 5 %", "25 %", "50 %"],
+        ["as things stand: reward guaranteed to learners who miss by 5 %", "0.25", "0.5"],
+        ["as things stand: ice, wet, the worst policy's", "0.25", "0.5"],
+        ["as things stand: something new", "0.25", "0.5"],
+    ]
+    found = json.loads(teachirl("compare", *paths, "--json")[1])["comparison"]["found"]
+    assert found[0] == {"what": "assessment, most_lost", "first": "ice", "second": "fog"}
+    assert found[2]["what"] == "assessment, sensitivity, 5 %, guaranteed"
+
+
+def test_results_of_unexpected_shape_are_compared_as_they_are():
+    odd = {"most_lost": 3, "goals": {"a": 1}, "sensitivity": [{"share": "much"}, 2], "steps": []}
+    assert news(odd) == {
+        "most_lost": 3,
+        "goals": {"a": 1},
+        "sensitivity": [{}, 2],
+    }
 
 
 def test_results(teachirl, tmp_path):
@@ -88,9 +129,9 @@ def test_results(teachirl, tmp_path):
         paths.append(path)
     out = teachirl("compare", *paths)[1]
     assert "What is asked" not in out
-    assert "assessment, guaranteed" in out
+    assert "as things stand: guaranteed" in out
     # A result and a problem file have the assessment in common.
-    assert "assessment, guaranteed" in teachirl("compare", paths[1], GRID)[1]
+    assert "as things stand: guaranteed" in teachirl("compare", paths[1], GRID)[1]
     (tmp_path / "plan.json").write_text(teachirl("teach", GRID, "--json")[1])
     for arguments, message in (
         ([paths[0]], "expected a second file, or --sees or --set, got none"),

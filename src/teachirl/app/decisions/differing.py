@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...figures.digits import percent
 from ...precision import INVISIBLE
 
 # What is longer is a sentence, and said in numbers as well.
@@ -13,10 +14,13 @@ LONGEST = 80
 # Of a result, what follows from the rest, or is not news: whole policies, simulations, proofs.
 LEFT_OUT = frozenset(
     {
-        *("below", "blind_spot", "learners", "looks", "mismatch", "nearness", "notes", "optimal"),
-        *("policy", "relative_risk", "steps", "title", "weights", "worst_policy"),
+        *("below", "blind_spot", "guarantees", "learners", "looks", "mismatch", "nearness"),
+        *("notes", "optimal", "policy", "relative_risk", "steps", "title", "weights"),
+        "worst_policy",
     }
 )
+# Of the entries of its lists, what others say as well, or their names do.
+REPEATED = {"differences": ("weight", "expert"), "goals": ("missing",), "sensitivity": ("share",)}
 
 
 @dataclass(frozen=True)
@@ -25,17 +29,22 @@ class Differing:
 
     Attributes
     ----------
-    what : where it stands, in words from the outside in
+    path : where it stands, from the outside in
     first, second : the values; None where there is none
     """
 
-    what: str
+    path: tuple[str, ...]
     first: Any
     second: Any
 
+    @property
+    def what(self) -> str:
+        """The path in one line, as JSON has it."""
+        return ", ".join(self.path)
+
 
 def differing(
-    first: Any, second: Any, what: tuple[str, ...] = (), scale: float | None = None
+    first: Any, second: Any, path: tuple[str, ...] = (), scale: float | None = None
 ) -> Iterator[Differing]:
     """The numbers, short texts and truths in which two results differ, in their order.
 
@@ -43,7 +52,7 @@ def differing(
     ----------
     first, second : what JSON has: objects, lists and values. Entries of lists go by their ``name``,
         or ``kind`` and ``feature``, if they have one of their own, or by their number
-    what : where they stand
+    path : where they stand
     scale : the size of numbers beside which others are rounding; by default the largest of them
 
     Returns
@@ -53,17 +62,17 @@ def differing(
     Examples
     --------
     >>> list(differing({"reward": {"best": 1.0}}, {"reward": {"best": 2.0}}))
-    [Differing(what='reward, best', first=1.0, second=2.0)]
+    [Differing(path=('reward', 'best'), first=1.0, second=2.0)]
     """
     if scale is None:
         scale = max(_largest(first), _largest(second))
     if isinstance(first, (Mapping, list)) or isinstance(second, (Mapping, list)):
         one, other = _entries(first), _entries(second)
         for key in [*one, *(key for key in other if key not in one)]:
-            yield from differing(one.get(key), other.get(key), (*what, key), scale)
+            yield from differing(one.get(key), other.get(key), (*path, key), scale)
         return
     if not _same(first, second, scale):
-        yield Differing(", ".join(filter(None, what)), first, second)
+        yield Differing(tuple(filter(None, path)), first, second)
 
 
 def news(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,8 +84,9 @@ def news(result: Mapping[str, Any]) -> dict[str, Any]:
 
     Returns
     -------
-    dict, without what follows from the rest; what to teach stands in for all steps, and whether
-        there are doubts about the expert for what they are
+    dict, without what follows from the rest; what to teach stands in for all steps, the name of
+        what most can be lost through for its numbers, and whether there are doubts about the
+        expert for what they are
 
     Examples
     --------
@@ -86,16 +96,23 @@ def news(result: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: value for key, value in result.items() if key not in LEFT_OUT}
     if "doubts" in found:
         found["look at the expert first"] = bool(found.pop("doubts"))
-    if "guarantees" in found:
-        exact = [each for each in found["guarantees"] if each.get("name") == "exact"]
-        found["guarantees"] = [
-            {key: value for key, value in each.items() if key in ("name", "reward", "behind")}
-            for each in exact
-        ]
+    if isinstance(lost := found.get("most_lost"), Mapping):
+        found["most_lost"] = lost.get("name")
+    for key, repeated in REPEATED.items():
+        if isinstance(entries := found.get(key), list):
+            found[key] = [_entry(each, repeated) for each in entries]
     if "steps" in result and "stop" in result:
         taken = result["steps"][1 : result["stop"] + 1]
         found["teach"] = [step.get("name", "") for step in taken] or ["(nothing)"]
     return found
+
+
+def _entry(entry: Any, repeated: tuple[str, ...]) -> Any:
+    """An entry of a list without what is repeated; a share is what it goes by."""
+    if not isinstance(entry, Mapping):
+        return entry
+    name = {"name": percent(entry["share"])} if isinstance(entry.get("share"), float) else {}
+    return name | {key: value for key, value in entry.items() if key not in repeated}
 
 
 def _entries(value: Any) -> dict[str, Any]:

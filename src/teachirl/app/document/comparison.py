@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
-from ...figures.digits import NOTHING, at_least, at_most, number
+from ...figures.digits import NOTHING, at_least, at_most, number, percent_at_least
 from ..decisions import Differing
 from .elements import Column, Document, Section, Sentence, Table
 
@@ -37,16 +38,27 @@ def comparison(
 
 def _table(key: str, names: tuple[str, str], rows: tuple[Differing, ...]) -> Table:
     columns = (
-        Column("what", "what"),
-        Column("", names[0], value=lambda each: _shown(each.what, each.first)),
-        Column("", names[1], value=lambda each: _shown(each.what, each.second)),
+        Column("what", None),
+        Column("", "what", value=_words if key == "found" else attrgetter("what")),
+        Column("", names[0], value=lambda each: _shown(each.path, each.first)),
+        Column("", names[1], value=lambda each: _shown(each.path, each.second)),
         Column("first", None),
         Column("second", None),
     )
     return Table("What differs", columns, rows, key)
 
 
-def _shown(what: str, value: Any) -> str:
+def _words(row: Differing) -> str:
+    """What a number of a result is, in the words of the other commands."""
+    result, *path = row.path
+    about = path[1] if len(path) == 3 else ""
+    where = (path[0], path[2]) if len(path) == 3 else tuple(path)
+    said = WORDS.get(where)
+    words = said.format(about) if said else ", ".join(path).replace("_", " ")
+    return f"{RESULTS.get(result, result)}: {words}"
+
+
+def _shown(path: tuple[str, ...], value: Any) -> str:
     """A value; what is guaranteed is rounded as all commands do, towards the safe side."""
     if value is None:
         return NOTHING
@@ -54,14 +66,47 @@ def _shown(what: str, value: Any) -> str:
         return "yes" if value else "no"
     if not isinstance(value, (int, float)):
         return str(value)
-    *above, name = what.split(", ")
-    rounded = {} if "goals" in above else ROUNDED  # a limit is guaranteed from either side
+    *above, name = path
+    # A limit is guaranteed from either side.
+    rounded = {} if "goals" in above and "guarantee" not in above else ROUNDED
     return rounded.get(name, number)(value)
 
 
 ROUNDED = {
-    **dict.fromkeys(("guaranteed", "guaranteed_reward", "reward"), at_least),
-    **dict.fromkeys(("loss", "behind"), at_most),
+    "guaranteed": percent_at_least,
+    **dict.fromkeys(("guaranteed_reward", "reward"), at_least),
+    "loss": at_most,
+}
+
+RESULTS = {"assessment": "as things stand", "plan": "the plan", "frontier": "what can be bought"}
+
+# By where a number stands in JSON; of an entry of a list, by the list and the field.
+WORDS = {
+    ("guaranteed_reward",): "reward guaranteed",
+    ("expert_reward",): "the expert earns",
+    ("loss",): "behind the expert at most",
+    ("most_lost",): "most can be lost through",
+    ("risk",): "teaching risk",
+    ("stop",): "steps to take",
+    ("enough_at_least",): "enough costs at least",
+    ("reward", "best"): "the best policy earns",
+    ("reward", "worst"): "the worst policy earns",
+    ("reward", "expert"): "the expert earns",
+    ("goals", "wanted"): "{}, asked for",
+    ("goals", "guaranteed"): "{}, guaranteed",
+    ("goals", "own"): "{}, what is shown has",
+    ("goals", "met"): "{}, is it met?",
+    ("expert", "weight"): "weight of {}",
+    ("expert", "amount"): "{}, the expert's",
+    ("expert", "earned"): "{}, what it earns the expert",
+    ("expert", "least"): "{}, the least of all policies",
+    ("expert", "most"): "{}, the most of all policies",
+    ("differences", "other"): "{}, the worst policy's",
+    ("differences", "lost"): "reward lost through {}",
+    ("amounts", "expert"): "{}, the expert's, not discounted",
+    ("amounts", "worst"): "{}, the worst policy's, not discounted",
+    ("sensitivity", "guaranteed"): "guaranteed to learners who miss by {}",
+    ("sensitivity", "reward"): "reward guaranteed to learners who miss by {}",
 }
 
 
