@@ -304,6 +304,20 @@ def test_the_test_finds_what_is_there_and_not_what_is_not(tmp_path):
         analyse(tmp_path / "no.csv")
 
 
+def test_the_analysis_promises_no_more_than_was_proved(tmp_path):
+    rows = [
+        ["p1", "a", 0, 0, 0, "", 1, 1, "false", 0, 0.5, 0, 0.96756],
+        ["p1", "a", 1, 1, 0, "", 1, 1, "false", 0, 0.5, 0, 0.99999],
+        ["p2", "b", 0, 0, 0, "", 1, 1, "false", 0, 0.7, 0, 0.96756],
+    ]
+    with (tmp_path / "trials.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([COLUMNS, *rows])
+    page = html.page(analysis_document(analyse(tmp_path / "trials.csv"), "What it says"))
+    assert "96.7 %" in page and "99.9 %" in page
+    assert "96.8 %" not in page and "100 %</td>" not in page
+    assert "one condition alone" in page and "of 2 conditions" not in page
+
+
 def test_the_page_that_is_opened_is_the_first_participants(problem, tmp_path, monkeypatch):
     async def lived(app):
         async with app.router.lifespan_context(app):

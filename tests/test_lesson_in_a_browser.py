@@ -143,6 +143,20 @@ def wanderer(person):
     return "left" if person.cell() > 0 else "right"
 
 
+def _says_no_more_than_it_was_told(page):
+    def told(route):
+        said = route.fetch().json() | {"guaranteed": 0.96756, "low": 0.12386, "high": 0.90011}
+        route.fulfill(json=said)
+
+    page.route("**/now", told)
+    page.set_viewport_size({"width": 1200, "height": 800})
+    page.reload()
+    expect(page.locator("#guaranteed")).to_have_text("96.7 %")
+    expect(page.locator("#performance")).to_have_text("12.3 % – 90.1 %")
+    assert page.locator("#gauge svg").bounding_box()["width"] < 600
+    page.unroute("**/now")
+
+
 def test_a_lesson_of_two_people_and_a_killed_server(browser, lesson):
     problem = read_problem(lesson.folder / "problem.toml")
     people = [
@@ -190,6 +204,7 @@ def test_a_lesson_of_two_people_and_a_killed_server(browser, lesson):
         nothing_is_wrong(person.page, [320])
         person.page.reload()
         expect(person.page.locator("#performance")).to_contain_text("%")
+    _says_no_more_than_it_was_told(one.page)
     _no_secrets(problem, people)
     _recorded(lesson, problem)
     for person in people:

@@ -90,6 +90,10 @@ def test_every_control_of_the_desk(page, desk):
     assert guaranteed(page) == "≥ 100 %"
     page.go_back()
     assert guaranteed(page) == "≥ 0 %"
+    page.keyboard.press("Shift+U")  # undoes the step back
+    assert guaranteed(page) == "≥ 100 %"
+    page.keyboard.press("Shift+R")
+    assert guaranteed(page) == "≥ 0 %"
     # What is shown, and how closely it is matched.
     page.check('input[name="show"][value="choose"]')
     chosen = guaranteed(page)
@@ -153,6 +157,43 @@ def test_the_curve_is_kept_and_its_points_are_taken(page, desk):
     page.wait_for_selector(SETTLED)
     page.wait_for_selector("#points button[aria-pressed=true]")
     page.wait_for_selector("text=Download the plan")
+
+
+def test_work_that_was_begun_for_another_choice_is_not_shown(page):
+    def slowly(route):
+        feature(page, "cell 3").click()
+        page.wait_for_selector(SETTLED)
+        route.continue_()
+
+    page.route("**/api/work/*/frontier", slowly)
+    with page.expect_response("**/api/work/*/frontier"):
+        page.click("text=Draw the curve")
+    page.evaluate("fetch('/api/problems').then((answer) => answer.text())")  # and one more way
+    expect(page.locator("[data-kind=frontier] button")).to_have_text("Draw the curve", timeout=5000)
+    assert page.locator("#points button").count() == 0
+
+
+def test_points_have_what_is_required_and_opening_is_told(page, tmp_path):
+    required = '[teach]\nrequired = ["cell 5"]\n\n[[teach.feature]]'
+    text = DESK.replace("[[teach.feature]]", required, 1)
+    (tmp_path / "problem.toml").write_text(text, encoding="utf-8")
+    other, said = page.context.new_page(), []
+
+    def heard(route):
+        said.append(other.locator("#state").inner_text())
+        route.continue_()
+
+    with serving("studio", "problem.toml", cwd=tmp_path) as (_, link):
+        other.route("**/api/problem/*", heard)
+        other.goto(link)
+        other.wait_for_selector(SETTLED)
+        assert said == ["opening the problem"]
+        other.click("text=Draw the curve")
+        point = other.locator("#points button").last
+        expect(point).to_contain_text("cell 5")
+        point.click()
+        expect(point).to_have_attribute("aria-pressed", "true", timeout=5000)
+        other.close()
 
 
 def test_a_killed_process_is_replaced_and_work_can_be_cancelled(page, desk):

@@ -20,6 +20,7 @@ from scipy import stats
 
 from ...arrays import Floats
 from ...errors import FileFormatError
+from ...figures.digits import percent, percent_at_least
 from ...figures.records import Curve, Panel
 from ..document.elements import (
     Column,
@@ -188,7 +189,8 @@ def _curves(found: tuple[Mean, ...], most: int) -> tuple[tuple[Curve, ...], str]
 
 def analysis_document(found: Analysis, title: str) -> Document:
     """The analysis in words, a table and a figure."""
-    conditions = list(dict.fromkeys(each.condition for each in found.blocks))
+    last = max(each.at for each in found.blocks)
+    conditions = {each.condition for each in found.blocks if each.at == last}
     panels, alts = [], []
     for name, across, means in (
         ("Against features taught", "features taught", found.taught),
@@ -204,10 +206,10 @@ def analysis_document(found: Analysis, title: str) -> Document:
             Column("at", "block", str),
             Column("taught", "taught by then", lambda x: f"{x:g}"),
             Column("people", "people", str),
-            Column("mean", "performance", lambda x: f"{x:.1%}"),
-            Column("low", "from", lambda x: "" if x != x else f"{x:.1%}"),
-            Column("high", "to", lambda x: "" if x != x else f"{x:.1%}"),
-            Column("guaranteed", "guaranteed", lambda x: f"{x:.1%}"),
+            Column("mean", "performance", percent),
+            Column("low", "from", percent),
+            Column("high", "to", percent),
+            Column("guaranteed", "guaranteed", percent_at_least),
         ),
         found.blocks,
         "means",
@@ -218,7 +220,7 @@ def analysis_document(found: Analysis, title: str) -> Document:
         f"(permutation of people among conditions, {DRAWS} draws)."
     )
     if len(conditions) < 2:
-        said = f"{found.people} people in one condition: there is nothing to compare."
+        said = "In the last block there is one condition alone, and nothing to compare it with."
     facts = Facts(
         (
             Fact("people", found.people, str, "people"),

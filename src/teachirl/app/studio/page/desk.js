@@ -111,10 +111,11 @@ function drawAnswer() {
 function drawCurve() {
   const here = shown.standing && shown.bounds ? { cost: shown.standing.cost, guaranteed: shown.bounds.guaranteed } : null;
   const chosen = JSON.stringify([...choice.taught].sort());
-  const take = (point) => change({ ...choice, taught: point.features.filter((each) => problem.features.some((f) => f.name === each && f.kind !== 'required')) });
+  const chosenOf = (point) => point.features.filter((each) => problem.features.some((f) => f.name === each && f.kind !== 'required'));
+  const take = (point) => change({ ...choice, taught: chosenOf(point) });
   byId('curve').replaceChildren(...(points.length ? [curve(points, problem.wanted, here, take)] : []));
   byId('points').replaceChildren(...points.map((point) => make('li', {}, make('button', {
-    type: 'button', onclick: () => take(point), 'aria-pressed': String(JSON.stringify([...point.features].sort()) === chosen),
+    type: 'button', onclick: () => take(point), 'aria-pressed': String(JSON.stringify(chosenOf(point).sort()) === chosen),
   }, make('span', {}, number(point.cost)), make('span', {}, atLeast(point.guaranteed)), make('span', {}, point.features.join(', ') || 'nothing')))));
 }
 
@@ -186,7 +187,8 @@ async function open() {
   }
   if (name !== found.problem) {
     name = found.problem;
-    problem = await ask(`/api/problem/${encodeURIComponent(name)}`);
+    byId('state').textContent = 'opening the problem';
+    problem = await ask(`/api/problem/${encodeURIComponent(name)}`).finally(() => { byId('state').textContent = ''; });
     [past, future] = [[], []];
     document.title = `${problem.title} · teachirl studio`;
     byId('title').textContent = problem.title;
@@ -194,6 +196,10 @@ async function open() {
     byId('mismatch').step = problem.mismatch_most / 100;
     byId('as-file').hidden = ['optimal', 'choose'].includes(problem.show);
     loadProbes(problem, name, (now) => { problem = now; show(); }, trouble);
+  } else if (choice && !same(found.choice, choice)) {
+    // The browser's back and forward are changes as well, and can be undone.
+    past.push(choice);
+    future = [];
   }
   choice = found.choice;
   show();
@@ -222,8 +228,9 @@ addEventListener('popstate', () => open().catch((error) => trouble(error.message
 addEventListener('keydown', (event) => {
   const typing = event.target.matches?.('textarea, input[type="text"]');
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === 'u') step(past, future);
-  if (event.key === 'r') step(future, past);
+  const key = event.key?.toLowerCase();
+  if (key === 'u') step(past, future);
+  if (key === 'r') step(future, past);
   if (['ArrowDown', 'ArrowUp'].includes(event.key) && event.target.closest?.('#features')) {
     const buttons = [...byId('features').querySelectorAll('button:enabled')];
     const next = buttons[buttons.indexOf(event.target) + (event.key === 'ArrowDown' ? 1 : -1)];

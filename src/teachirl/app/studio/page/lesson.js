@@ -1,7 +1,7 @@
 // A lesson: read, watch, act. The server alone knows the world; a step is done when it says so.
 
 import { ask } from './api.js';
-import { byId, draw, make, number, still } from './dom.js';
+import { atLeast, atMost, byId, draw, make, number, still } from './dom.js';
 import { drawMap, place, token, trail } from './world.js';
 
 const PACE = 500;
@@ -9,7 +9,6 @@ const ARROWS = { ArrowUp: '↑', ArrowDown: '↓', ArrowLeft: '←', ArrowRight:
 let around, now, timer = null, waiting = false, since = 0, typed = '';
 const stop = () => { clearInterval(timer); timer = null; };
 const HINT = 'Click or tap, or press what stands on a button.';
-const percent = (share) => `${Math.round(100 * share)} %`;
 
 function trouble(text) {
   byId('trouble').hidden = !text;
@@ -125,7 +124,7 @@ const pages = {
   end() {
     byId('heading').textContent = 'Thank you';
     const x = (share) => 10 + 280 * Math.min(Math.max(share, 0), 1);
-    const picture = draw('svg', { viewBox: '0 0 300 60', role: 'img', 'aria-label': `You: ${percent(now.low)} to ${percent(now.high)}` },
+    const picture = draw('svg', { viewBox: '0 0 300 60', role: 'img', 'aria-label': `You: ${atLeast(now.low)} to ${atMost(now.high)}` },
       draw('line', { x1: 10, x2: 290, y1: 30, y2: 30, class: 'axis' }),
       draw('rect', { x: x(now.low), y: 22, width: Math.max(x(now.high) - x(now.low), 3), height: 16, fill: '#0b4f7d' }),
       draw('text', { x: 10, y: 54, class: 'small' }, 'worst'), draw('text', { x: 290, y: 54, 'text-anchor': 'end', class: 'small' }, 'expert'));
@@ -133,10 +132,10 @@ const pages = {
       make('p', {}, 'That was all; what you did is recorded. You can close this page.'),
       make('div', { id: 'gauge' }, picture),
       make('dl', { class: 'facts' },
-        make('dt', {}, `your performance in the last part (with ${percent(now.confidence)} confidence)`), make('dd', { id: 'performance' }, `${percent(now.low)} – ${percent(now.high)}`),
+        make('dt', {}, `your performance in the last part (with ${atLeast(now.confidence)} confidence)`), make('dd', { id: 'performance' }, `${atLeast(now.low)} – ${atMost(now.high)}`),
         make('dt', {}, 'how far what you saw was from what was shown'), make('dd', { id: 'mismatch' }, number(now.mismatch)),
-        make('dt', {}, 'guaranteed to all who match it'), make('dd', {}, percent(now.guaranteed)),
-        make('dt', {}, 'what a simulated learner does'), make('dd', {}, percent(now.simulated))),
+        make('dt', {}, 'guaranteed to all who match it'), make('dd', { id: 'guaranteed' }, atLeast(now.guaranteed)),
+        make('dt', {}, 'what a simulated learner does'), make('dd', {}, atLeast(now.simulated))),
     ];
   },
 };

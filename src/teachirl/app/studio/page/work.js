@@ -31,9 +31,11 @@ export class Work {
   }
 
   async begin() {
+    const key = this.desk.key();
     try {
-      this.follow(await ask(`/api/work/${this.desk.path(this.kind)}`, { method: 'POST', body: JSON.stringify(this.desk.plain()) }));
-    } catch (error) { this.idle(error.message); }
+      const work = await ask(`/api/work/${this.desk.path(this.kind)}`, { method: 'POST', body: JSON.stringify(this.desk.plain()) });
+      if (key === this.desk.key()) this.follow(work);
+    } catch (error) { if (key === this.desk.key()) this.idle(error.message); }
   }
 
   async follow(work) {
