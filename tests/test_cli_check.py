@@ -94,6 +94,29 @@ def test_as_json(teachirl, folder):
     assert (heat["name"], heat["seen"], heat["least"], heat["most"]) == ("heat", True, 3.0, 4.0)
 
 
+def test_combinations_for_sale_are_listed_with_their_prices(teachirl, folder):
+    bought = '[[teach.feature]]\nname = "nose"\ncost = 7.5\nweights = { gold = 1, heat = -2 }\n'
+    path = write_odd(folder, ODD.replace("[plan]", bought + "[plan]"))
+    out = teachirl("check", path)[1].splitlines()
+    place = next(i for i, line in enumerate(out) if line.startswith("combination "))
+    assert out[place + 1].split() == ["nose", "7.5", "1", "gold,", "−2", "heat"]
+    [found] = json.loads(teachirl("check", path, "--json")[1])["check"]["combinations"]
+    assert found == {"name": "nose", "price": 7.5, "weights": {"gold": 1.0, "heat": -2.0}}
+
+
+def test_where_an_environment_s_episodes_end_is_not_taken_for_a_mistake(teachirl, tmp_path):
+    """Holes and the goal are never entered, as episodes end before: that is as it should be."""
+    pytest.importorskip("gymnasium")
+    path = tmp_path / "lake.toml"
+    text = '[world]\ngymnasium = "FrozenLake-v1"\ndiscount = 0.9\n[learner]\nsees = []\n'
+    path.write_text(text + '[teach]\nfeatures = "all"\n')
+    code, out, _ = teachirl("check", path)
+    assert code == 0 and "never reached" not in out
+    world = read_problem(path).world
+    never = np.setdiff1d(np.arange(world.mdp.n_states), world.mdp.dynamics.reachable)
+    assert set(world.finals) == set(never.tolist()) == {5, 7, 11, 12, 15}
+
+
 def test_mistakes_of_all_kinds_are_told_at_once(teachirl, folder):
     text = ODD.replace('"heat"]', '"hot"]').replace("gold = 1.0", "gould = 1.0")
     text = text.replace("max_cost = 1.0", "max_cost = -1.0\nguarante = 0.5\n[demonstration]\n")

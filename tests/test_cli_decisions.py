@@ -109,6 +109,27 @@ class TestTables:
         assert "What the expert is after\n" in out and "not known" in out
         assert "confidence 0.9" in out
 
+    def test_weights_that_change_nothing_are_not_called_unknown(self, teachirl, tmp_path):
+        """There is as much air for all policies, so that no choice tells what it is worth."""
+        rows = ["a,go,b,1", "a,stay,a,1", "b,go,a,1", "b,stay,b,1"]
+        table = "\n".join(["state,action,next_state,probability", *rows])
+        (tmp_path / "t.csv").write_text(table)
+        (tmp_path / "f.csv").write_text("state,gold,air\na,0,1\nb,1,1\n")
+        episode = {"states": ["a"] + 30 * ["b"], "actions": ["go"] + 30 * ["stay"]}
+        line = json.dumps({**episode, "terminated": False})
+        (tmp_path / "e.jsonl").write_text("\n".join(20 * [line]))
+        path = tmp_path / "air.toml"
+        path.write_text(
+            '[world]\ntransitions = "t.csv"\nfeatures = "f.csv"\ndiscount = 0.9\n'
+            '[reward]\ntrajectories = "e.jsonl"\n[learner]\nsees = []\n'
+        )
+        out = teachirl("certify", path)[1]
+        assert "- The sign of every weight is known. All policies have as much of air," in out
+        rows = [line.split() for line in out.splitlines()]
+        assert ["air", "0.00", "0.00", "0.00", "earns", "all", "alike"] in rows
+        assert any(row[:1] == ["gold"] and row[-1] == "+" for row in rows)
+        assert "not known" not in out
+
     def test_teach(self, of_grid):
         code, out, err = of_grid("teach")
         assert (code, err) == (0, "")

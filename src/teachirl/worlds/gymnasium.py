@@ -128,7 +128,8 @@ def _converted(base: Any, discount: float, features: FeatureFunction | None) -> 
     )
     weights = np.array([parts.get(name, 0.0) for name in named])
     around = map_from_names(mdp, known.texts, known.walls)
-    return World(mdp, weights, reward_feature="reward", map=around)
+    finals = tuple(np.unique(table.targets[table.ended]).tolist())
+    return World(mdp, weights, reward_feature="reward", map=around, finals=finals)
 
 
 def _asked(features: FeatureFunction, table: Outcomes) -> dict[str, Floats]:

@@ -25,6 +25,8 @@ class World:
     map : Map, where the states lie; None if the world cannot be drawn
     reward_feature : str, the name of the feature that is the reward itself, which no sensor shows;
         None if there is no such feature
+    finals : ints, the states of an environment in which its episodes end, and which are therefore
+        never entered: they end before
     note : str, what a reader of a guarantee must know about where the MDP comes from; mostly empty
     model : EstimatedMDP, what is known of the world from a log, whose nominal MDP `mdp` then is;
         None if the MDP is known
@@ -42,6 +44,7 @@ class World:
     prices: Floats | None = None
     map: Map | None = None
     reward_feature: str | None = None
+    finals: tuple[int, ...] = ()
     note: str = ""
     model: EstimatedMDP | None = None
 

@@ -2,7 +2,7 @@
 
 from .acquaintance import Acquaintance, CandidateKnown, Standing, acquaint
 from .assessment import Assessment, Guarantee, assess
-from .check import Check, Feature, Notice, Oddity, check
+from .check import Check, Combination, Feature, Notice, Oddity, check
 from .comparison import SAME_GUARANTEE, Difference, Shortfall
 from .demonstration import Offer, WhatToShow
 from .differing import Differing, differing, news
@@ -32,6 +32,7 @@ __all__ = [
     "CandidateKnown",
     "Check",
     "Collected",
+    "Combination",
     "Cut",
     "Difference",
     "Differing",

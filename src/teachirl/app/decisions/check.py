@@ -83,6 +83,21 @@ class Feature:
     earned: float
 
 
+@dataclass(frozen=True)
+class Combination:
+    """A combination of features that could be taught.
+
+    Attributes
+    ----------
+    name, price : of the combination
+    weights : tuple of pairs, the features in it by name, each with its weight
+    """
+
+    name: str
+    price: float
+    weights: tuple[tuple[str, float], ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Check:
     """What a problem is made of.
@@ -91,6 +106,7 @@ class Check:
     ----------
     notices : Notice, what looks odd
     features : Feature, all of them, in the order of the world
+    combinations : Combination, those that could be taught
     reward : the expert's, discounted; an estimate if it was recorded
     undiscounted : Undiscounted, what the expert collects; None if that is not known
     account : ExpertAccount, what the expert does, and whether that is odd
@@ -98,6 +114,7 @@ class Check:
 
     notices: tuple[Notice, ...]
     features: tuple[Feature, ...]
+    combinations: tuple[Combination, ...]
     reward: float
     undiscounted: Undiscounted | None
     account: ExpertAccount
@@ -164,10 +181,21 @@ def check(problem: Problem) -> Check:
     return Check(
         tuple(_notices(problem, there, features)),
         features,
+        tuple(_combinations(problem)),
         float(task.weights @ shown.expectations),
         plain,
         expert_account(problem),
     )
+
+
+def _combinations(problem: Problem) -> Iterator[Combination]:
+    """What could be taught and is no feature of the world."""
+    name, taught = problem.mdp.feature_name, problem.teachables
+    own = {name(i) for i in range(problem.mdp.n_features)}
+    for called, cost, row in zip(taught.names, taught.costs, taught.features, strict=True):
+        if called not in own:
+            parts = ((name(int(i)), float(row[i])) for i in np.flatnonzero(row))
+            yield Combination(called, float(cost), tuple(parts))
 
 
 def _where_one_gets(mdp: MDP) -> Any:
@@ -218,7 +246,8 @@ def _notices(
     useless = np.flatnonzero(_in_span(problem.worldview.basis, taught.features))
     if len(useless):
         yield Notice(Oddity.SEEN, tuple(taught.names[i] for i in useless))
-    lost = np.setdiff1d(np.arange(mdp.n_states), mdp.dynamics.reachable)
+    known = np.union1d(mdp.dynamics.reachable, np.array(problem.world.finals, dtype=np.int64))
+    lost = np.setdiff1d(np.arange(mdp.n_states), known)
     if len(lost):
         yield Notice(Oddity.UNREACHED, tuple(mdp.dynamics.state_name(int(i)) for i in lost))
     offered = [i for i in range(len(taught.names)) if i not in taught.forbidden]
@@ -232,4 +261,4 @@ def _notices(
         yield Notice(Oddity.BROKEN_LIMIT, tuple(broken))
 
 
-__all__ = ["Check", "Feature", "Notice", "Oddity", "check"]
+__all__ = ["Check", "Combination", "Feature", "Notice", "Oddity", "check"]

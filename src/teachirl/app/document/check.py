@@ -57,6 +57,17 @@ def what_there_is(problem: Problem, found: Check) -> Section:
         found.features,
         "features",
     )
+    combinations = Table(
+        "Combinations that could be taught",
+        (
+            Column("name", "combination"),
+            Column("price", "price", money),
+            Column("", "of", listed, lambda each: [f"{number(w)} {n}" for n, w in each.weights]),
+            Column("weights", None, value=lambda each: dict(each.weights)),
+        ),
+        found.combinations,
+        "combinations",
+    )
     about = (
         "Least and most are those of states that one can get to. The expert's amounts are "
         f"discounted by {problem.mdp.discount:g} a step"
@@ -68,6 +79,7 @@ def what_there_is(problem: Problem, found: Check) -> Section:
             Facts((Fact("the expert earns", found.reward, earned, "reward"),)),
             table,
             Sentence(about),
+            combinations,
             Data("undiscounted_per", lambda: found.undiscounted and found.undiscounted.per),
         ),
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...demonstrations.plausible_weights import PlausibleWeights
 from ...figures.digits import asked, percent_at_least, percent_at_most, risk
+from ...precision import DEPENDENT
 from ..decisions import Assessment
 from ..problem import Problem
 from .elements import Bullets, Column, Section, Sentence, Table
@@ -25,6 +28,7 @@ def what_the_expert_is_after(problem: Problem, found: Assessment | None) -> Sect
     if problem.inferred is None:
         return Section(title, ())
     plausible, name = problem.inferred.plausible, problem.mdp.feature_name
+    idle = _idle(plausible)
     table = Table(
         f"Weights inferred from episodes, of length 1 (confidence {plausible.confidence:g} for all "
         "together)",
@@ -33,7 +37,9 @@ def what_the_expert_is_after(problem: Problem, found: Assessment | None) -> Sect
             Column("", "weight", value=lambda i: _two(plausible.weights[i])),
             Column("", "at least", value=lambda i: _two(plausible.lower[i])),
             Column("", "at most", value=lambda i: _two(plausible.upper[i])),
-            Column("", "sign", value=lambda i: SIGNS[int(plausible.signs[i])]),
+            Column(
+                "", "sign", value=lambda i: IDLE if i in idle else SIGNS[int(plausible.signs[i])]
+            ),
         ),
         tuple(range(problem.mdp.n_features)),
     )
@@ -60,19 +66,33 @@ PROVED = (
 )
 SEARCHED = "The ends in the table are searched for, and not proved."
 SIGNS = {1: "+", -1: "−", 0: "not known"}
+IDLE = "earns all alike"
 
 
 def _two(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
 
 
+def _idle(plausible: PlausibleWeights) -> set[int]:
+    """The features of which all policies have the same amount: their weights change nothing."""
+    return set(np.flatnonzero(np.linalg.norm(plausible.basis, axis=0) <= DEPENDENT).tolist())
+
+
 def _identified(problem: Problem, plausible: PlausibleWeights) -> str:
-    """Which weights are known in sign, and which are not."""
-    unknown = [problem.mdp.feature_name(i) for i, sign in enumerate(plausible.signs) if sign == 0]
-    if not unknown:
-        return "The sign of every weight is known."
-    few = ", ".join(unknown[:8]) + (f" and {len(unknown) - 8} more" if len(unknown) > 8 else "")
-    return f"Not identified, as either sign is plausible: {few}."
+    """Which weights are known in sign, which are not, and which do not matter."""
+    idle, name = _idle(plausible), problem.mdp.feature_name
+    unknown = [name(i) for i, sign in enumerate(plausible.signs) if sign == 0 and i not in idle]
+    said = "The sign of every weight is known."
+    if unknown:
+        said = f"Not identified, as either sign is plausible: {_few(unknown)}."
+    if idle:
+        said += f" All policies have as much of {_few([name(i) for i in sorted(idle)])}, so that "
+        said += "no choice tells of the weight, and none depends on it."
+    return said
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 __all__ = ["what_the_expert_is_after"]
