@@ -173,6 +173,12 @@ def test_work_that_was_begun_for_another_choice_is_not_shown(page):
     assert page.locator("#points button").count() == 0
 
 
+def test_a_question_that_cannot_be_answered_does_not_stay_open(page, desk):
+    page.goto(f"{desk.link}?problem=problem&taught=nonsense")
+    expect(page.locator("#trouble")).to_contain_text("nonsense")
+    expect(page.locator("#state")).to_have_text("no answer", timeout=5000)
+
+
 def test_points_have_what_is_required_and_opening_is_told(page, tmp_path):
     required = '[teach]\nrequired = ["cell 5"]\n\n[[teach.feature]]'
     text = DESK.replace("[[teach.feature]]", required, 1)

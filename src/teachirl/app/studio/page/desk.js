@@ -92,9 +92,9 @@ function step(from, to) {
 }
 
 function drawAnswer() {
-  const { bounds, standing, simulated, goals, rewards } = shown;
+  const { bounds, standing, simulated, goals, rewards, failed } = shown;
   byId('guaranteed').textContent = bounds ? `≥ ${atLeast(bounds.guaranteed)}` : '…';
-  byId('state').textContent = !bounds ? 'computing' : !bounds.matchable ? 'nobody can match what is shown' : bounds.exact ? 'exact' : 'tightening';
+  byId('state').textContent = failed ? 'no answer' : !bounds ? 'computing' : !bounds.matchable ? 'nobody can match what is shown' : bounds.exact ? 'exact' : 'tightening';
   if (bounds) byId('gauge').replaceChildren(gauge({ ...bounds, simulated: simulated?.performance, wanted: problem.wanted }));
   byId('whatever').hidden = !problem.rewards;
   byId('whatever').textContent = problem.rewards ? `The reward is not known exactly (${problem.rewards}). This is about the weights that it is planned for. ${rewards?.sentence ?? 'Under the others: computing …'}${rewards?.cut ? ' This was cut short: the report searches longer.' : ''}` : '';
@@ -130,6 +130,12 @@ function drawBehaviour({ expert, worst, differences }) {
     : make('p', { class: 'hint' }, worst ? 'They do the same in every feature.' : ''));
 }
 
+function fail(text) {
+  trouble(text);
+  shown.failed = true;
+  drawAnswer();
+}
+
 async function answer() {
   asking?.abort();
   const mine = asking = new AbortController(), began = performance.now();
@@ -138,7 +144,7 @@ async function answer() {
   try {
     for await (const event of events(`/api/answer/${encodeURIComponent(name)}?choice=${encodeURIComponent(JSON.stringify(plain(choice)))}`, mine.signal)) {
       if (mine.signal.aborted) return;
-      if (event.event === 'error') trouble(event.error);
+      if (event.event === 'error') fail(event.error);
       else if (event.event === 'behaviour') drawBehaviour(event);
       else shown[event.event] = event;
       if (event.event === 'bounds' && !document.body.dataset.first) document.body.dataset.first = performance.now() - began;
@@ -147,7 +153,7 @@ async function answer() {
       drawCurve();
     }
   } catch (error) {
-    if (!mine.signal.aborted) trouble(`${error.message}. Is the server still running?`);
+    if (!mine.signal.aborted) fail(`${error.message}. Is the server still running?`);
   }
 }
 
