@@ -470,6 +470,19 @@ class TestPlan:
         assert found.chosen.searched is Searched.ALL
         assert frontier(asked).enough.cost == min(keep)
 
+    def test_the_time_to_infer_weights_is_not_the_search_s(self, problem, monkeypatch):
+        """Before a task is known, there is nothing to search."""
+        asked = problem(f'{GRID}[plan]\nlimits = {{ "cell 3" = 0.7 }}\n')
+        task, now, late = asked.task, clock.seconds, []
+
+        def slow(_):
+            late.append(100.0)
+            return task
+
+        monkeypatch.setattr(clock, "seconds", lambda: now() + sum(late[:1]))
+        monkeypatch.setattr(type(asked), "task", property(slow))
+        assert plan(asked).chosen.searched is Searched.ALL
+
     def test_a_budget_that_is_in_the_way_is_named(self, problem):
         asked = problem(PAIR, asked=ti.Goals(0.9), max_cost=1.0)
         reason = said(asked, plan(asked))["reason"]

@@ -255,7 +255,8 @@ class _Parts(NamedTuple):
         kept: Kept,
         watch: Watch | None,
     ) -> _Parts:
-        most = len(problem.teachables.names) - len(problem.teachables.forbidden)
+        task = problem.task  # first, as weights may be inferred for it: no time of the search's
+        most = len(task.names) - len(task.forbidden)
         most = most if problem.budget is None else min(most, problem.budget)
         # At most half of the time for the sets: the steps take the rest.
         for_sets, seconds = patience.share(0.5, SEARCH), patience.seconds
