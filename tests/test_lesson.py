@@ -462,7 +462,7 @@ def test_what_is_told_is_on_the_disk(problem, tmp_path, monkeypatch):
     made.ledger.close()
 
 
-def test_the_interval_at_the_end_holds_what_was_done(room):
+def test_the_end_says_what_was_done_and_an_interval_that_holds_it(room):
     for person in room.people.values():
         end = person.heard[-1]
         earned = [
@@ -472,7 +472,9 @@ def test_the_interval_at_the_end_holds_what_was_done(room):
         assert all(
             person.course.earnable[0] <= each <= person.course.earnable[1] for each in earned
         )
-        done = min(max(person.course.performance(float(np.mean(earned))), 0.0), 1.0)
+        mean = person.course.performance(float(np.mean(earned)))
+        assert end["mean"] == pytest.approx(mean, abs=1e-12)
+        done = min(max(mean, 0.0), 1.0)
         assert 0.0 <= end["low"] <= done <= end["high"] <= 1.0
 
 

@@ -145,13 +145,14 @@ def wanderer(person):
 
 def _says_no_more_than_it_was_told(page):
     def told(route):
-        said = route.fetch().json() | {"guaranteed": 0.96756, "low": 0.12386, "high": 0.90011}
-        route.fulfill(json=said)
+        said = {"guaranteed": 0.96756, "mean": 0.5, "low": 0.12386, "high": 0.90011}
+        route.fulfill(json=route.fetch().json() | said)
 
     page.route("**/now", told)
     page.set_viewport_size({"width": 1200, "height": 800})
     page.reload()
     expect(page.locator("#guaranteed")).to_have_text("96.7 %")
+    expect(page.locator("#mean")).to_have_text("50 %")
     expect(page.locator("#performance")).to_have_text("12.3 % – 90.1 %")
     assert page.locator("#gauge svg").bounding_box()["width"] < 600
     page.unroute("**/now")

@@ -203,6 +203,7 @@ class Person:
         low = mean_at_least(earned, least, most, side)
         high = -mean_at_least(-earned, -most, -least, side)
         return {
+            "mean": course.performance(float(earned.mean())),
             "low": min(max(course.performance(low), 0.0), 1.0),
             "high": min(max(course.performance(high), 0.0), 1.0),
             "confidence": CONFIDENCE,

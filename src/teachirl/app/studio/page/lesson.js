@@ -124,15 +124,17 @@ const pages = {
   end() {
     byId('heading').textContent = 'Thank you';
     const x = (share) => 10 + 280 * Math.min(Math.max(share, 0), 1);
-    const picture = draw('svg', { viewBox: '0 0 300 60', role: 'img', 'aria-label': `You: ${atLeast(now.low)} to ${atMost(now.high)}` },
+    const picture = draw('svg', { viewBox: '0 0 300 60', role: 'img', 'aria-label': `You: ${atLeast(now.mean)}, in the long run ${atLeast(now.low)} to ${atMost(now.high)}` },
       draw('line', { x1: 10, x2: 290, y1: 30, y2: 30, class: 'axis' }),
       draw('rect', { x: x(now.low), y: 22, width: Math.max(x(now.high) - x(now.low), 3), height: 16, fill: '#0b4f7d' }),
+      draw('path', { d: `M${x(now.mean)} 20 l-5 -8 h10 z`, fill: '#1c1c1c' }),
       draw('text', { x: 10, y: 54, class: 'small' }, 'worst'), draw('text', { x: 290, y: 54, 'text-anchor': 'end', class: 'small' }, 'expert'));
     return [
       make('p', {}, 'That was all; what you did is recorded. You can close this page.'),
       make('div', { id: 'gauge' }, picture),
       make('dl', { class: 'facts' },
-        make('dt', {}, `your performance in the last part (with ${atLeast(now.confidence)} confidence)`), make('dd', { id: 'performance' }, `${atLeast(now.low)} – ${atMost(now.high)}`),
+        make('dt', {}, '▼ your performance in the last part'), make('dd', { id: 'mean' }, atLeast(now.mean)),
+        make('dt', {}, `what it would be in the long run (with ${atLeast(now.confidence)} confidence)`), make('dd', { id: 'performance' }, `${atLeast(now.low)} – ${atMost(now.high)}`),
         make('dt', {}, 'how far what you saw was from what was shown'), make('dd', { id: 'mismatch' }, number(now.mismatch)),
         make('dt', {}, 'guaranteed to all who match it'), make('dd', { id: 'guaranteed' }, atLeast(now.guaranteed)),
         make('dt', {}, 'what a simulated learner does'), make('dd', {}, atLeast(now.simulated))),
