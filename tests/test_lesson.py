@@ -474,6 +474,7 @@ def test_the_end_says_what_was_done_and_an_interval_that_holds_it(room):
         )
         mean = person.course.performance(float(np.mean(earned)))
         assert end["mean"] == pytest.approx(mean, abs=1e-12)
+        assert end["off"] == person.blocks[-1].off
         done = min(max(mean, 0.0), 1.0)
         assert 0.0 <= end["low"] <= done <= end["high"] <= 1.0
 

@@ -145,7 +145,7 @@ def wanderer(person):
 
 def _says_no_more_than_it_was_told(page):
     def told(route):
-        said = {"guaranteed": 0.96756, "mean": 0.5, "low": 0.12386, "high": 0.90011}
+        said = {"guaranteed": 0.96756, "off": 0.25, "mean": 0.5, "low": 0.12386, "high": 0.90011}
         route.fulfill(json=route.fetch().json() | said)
 
     page.route("**/now", told)
@@ -153,6 +153,7 @@ def _says_no_more_than_it_was_told(page):
     page.reload()
     expect(page.locator("#guaranteed")).to_have_text("96.7 %")
     expect(page.locator("#mean")).to_have_text("50 %")
+    expect(page.locator("#off")).to_have_text("0.25")
     expect(page.locator("#performance")).to_have_text("12.3 % – 90.1 %")
     assert page.locator("#gauge svg").bounding_box()["width"] < 600
     page.unroute("**/now")

@@ -208,6 +208,7 @@ class Person:
             "high": min(max(course.performance(high), 0.0), 1.0),
             "confidence": CONFIDENCE,
             "mismatch": float(np.linalg.norm(block.view.matrix @ each.mean(axis=0) - block.target)),
+            "off": block.off,
             "guaranteed": block.guaranteed,
             "simulated": block.simulated,
         }

@@ -136,6 +136,7 @@ const pages = {
         make('dt', {}, '▼ your performance in the last part'), make('dd', { id: 'mean' }, atLeast(now.mean)),
         make('dt', {}, `what it would be in the long run (with ${atLeast(now.confidence)} confidence)`), make('dd', { id: 'performance' }, `${atLeast(now.low)} – ${atMost(now.high)}`),
         make('dt', {}, 'how far what you saw was from what was shown'), make('dd', { id: 'mismatch' }, number(now.mismatch)),
+        make('dt', {}, 'how far the few episodes that you watched were from it'), make('dd', { id: 'off' }, number(now.off)),
         make('dt', {}, 'guaranteed to all who match it'), make('dd', { id: 'guaranteed' }, atLeast(now.guaranteed)),
         make('dt', {}, 'what a simulated learner does'), make('dd', {}, atLeast(now.simulated))),
     ];
