@@ -373,6 +373,26 @@ def test_bounds_hold_and_tighten(problem):
     assert len(stopped) < len(events)
 
 
+def test_what_an_optimal_policy_guarantees_comes_before_a_better_one_is_sought(
+    problem, monkeypatch
+):
+    answers = Answers({"problem": problem})
+    plain = list(answers.answer("problem", Choice(), lambda: False))
+    least = [each for each in plain if each["event"] == "bounds"][-1]["guaranteed"]
+
+    def nothing(*arguments, **options):
+        raise AssertionError("this takes time")
+
+    monkeypatch.setattr("teachirl.app.studio.answers.best_demonstration", nothing)
+    monkeypatch.setattr("teachirl.app.problem.problem.best_demonstration", nothing)
+    told: list[dict[str, object]] = []
+    with pytest.raises(AssertionError, match="takes time"):
+        told.extend(answers.answer("problem", Choice(show="choose"), lambda: False))
+    first = [each["guaranteed"] for each in told if each["event"] == "bounds"]
+    assert first == sorted(first)
+    assert first[-1] == pytest.approx(least, abs=1e-6)
+
+
 def test_where_several_rewards_are_plausible_the_least_is_told(problem):
     text = DESK.replace("[reward.weights]", "[reward]\nwithin = 0.3\n[reward.weights]")
     problem.write_text(text, encoding="utf-8")

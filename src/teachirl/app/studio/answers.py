@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,9 @@ class Answers:
         choice : Choice
         stale : whether to stop
         """
-        ground = self._ground(name, choice)
+        # A better policy to show is sought for each view; what an optimal one does is shared.
+        chooses = choice.show == "choose"
+        ground = self._ground(name, replace(choice, show="optimal") if chooses else choice)
         problem, task = ground.problem, ground.problem.task
         taught = [task.index(each) for each in choice.taught]
         require(
@@ -95,7 +97,14 @@ class Answers:
             "risk": float(teaching_risk(view, task.weights)),
             "seen": view.n_rows,
         }
-        yield from self._bounded(ground, choice, view, members, stale)
+        lower = task.worst.lower
+        if chooses:
+            yield _bounds(problem, lower, task.best.upper, exact=False)
+            # Who matches exactly is guaranteed as much by what is chosen, or more.
+            if problem.matching.within(view, task.demonstration) == 0.0:
+                for lower, _ in _of_sets(ground, members):
+                    yield _bounds(problem, lower, task.best.upper, exact=False)
+        yield from self._bounded(ground, choice, view, members, lower, stale)
 
     def _bounded(
         self,
@@ -103,24 +112,18 @@ class Answers:
         choice: Choice,
         view: Worldview,
         members: list[int],
+        lower: float,
         stale: Callable[[], bool],
     ) -> Iterator[dict[str, Any]]:
         problem, task = ground.problem, ground.problem.task
-        shown, lower, upper = task.demonstration, task.worst.lower, task.best.upper
+        shown, upper = task.demonstration, task.best.upper
         if choice.show == "choose" or (choice.show is None and problem.chosen is not None):
             yield _bounds(problem, lower, upper, exact=False)
             if stale():
                 return
             shown = _chosen(problem, view)
-        elif ground.sets is not None:
-            sets = ground.sets
-            number = sum(1 << j for j, each in enumerate(sets.free) if each in members)
-            # What other sets have told of this one, and then what it tells of itself.
-            for itself in (False, True):
-                if itself:
-                    sets.tighten(number, -math.inf, clock.seconds() + FIRST)
-                lower = max(lower, sets.proved(number))
-                upper = min(upper, max(float(sets.upper[number]) + sets.earned, lower))
+        else:
+            for lower, upper in _of_sets(ground, members):
                 yield _bounds(problem, lower, upper, exact=False)
                 if stale():
                     return
@@ -196,6 +199,20 @@ def _sets(problem: Problem) -> SetBounds | None:
     if len(free) > MOST or problem.chosen is not None:
         return None
     return set_bounds(task, problem.matching, free)
+
+
+def _of_sets(ground: Ground, members: list[int]) -> Iterator[tuple[float, float]]:
+    """Bounds on the worst case of those who are taught these features: what other sets have told
+    of this one, and then what it tells of itself."""
+    task, sets = ground.problem.task, ground.sets
+    if sets is None:
+        return
+    number = sum(1 << j for j, each in enumerate(sets.free) if each in members)
+    for itself in (False, True):
+        if itself:
+            sets.tighten(number, -math.inf, clock.seconds() + FIRST)
+        lower = max(task.worst.lower, sets.proved(number))
+        yield lower, min(task.best.upper, max(float(sets.upper[number]) + sets.earned, lower))
 
 
 def _chosen(problem: Problem, view: Worldview) -> Demonstration:
