@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow.parquet
@@ -169,7 +170,8 @@ def test_nothing_to_read(tmp_path):
 
 def test_a_store_that_was_only_just_made(tmp_path):
     # As it is when a process is killed before the tables are there.
-    sqlite3.connect(tmp_path / "results.sqlite").execute("PRAGMA journal_mode = WAL").close()
+    with closing(sqlite3.connect(tmp_path / "results.sqlite")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
     with pytest.raises(ti.InvalidInputError, match=r"no results in .* yet"):
         Store.open(tmp_path, write=False)
     with Store.open(tmp_path) as store:

@@ -189,8 +189,12 @@ def _in_memory(path: Path) -> sqlite3.Connection:
             with suppress(FileNotFoundError):
                 shutil.copyfile(f"{path}{end}", Path(folder, f"{FILE}{end}"))
         memory = _connected("file::memory:")
-        with closing(_connected(Path(folder, FILE).as_uri())) as copied:
-            copied.backup(memory)
+        try:
+            with closing(_connected(Path(folder, FILE).as_uri())) as copied:
+                copied.backup(memory)
+        except BaseException:
+            memory.close()
+            raise
     return memory
 
 

@@ -80,17 +80,24 @@ class Ledger:
             self._connection = sqlite3.connect(
                 uri, uri=True, isolation_level=None, check_same_thread=False
             )
-            if write:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                # What is committed is on the disk, whatever happens to the power.
-                self._connection.execute("PRAGMA synchronous = FULL")
-                # To move the log into the database takes a while, and all wait for it: seldom, and
-                # else when the file is closed or opened.
-                self._connection.execute("PRAGMA wal_autocheckpoint = 20000")
-                self._connection.executescript(TABLES)
+            try:
+                if write:
+                    self._set_up()
+            except BaseException:
+                self._connection.close()
+                raise
         self._new: list[tuple[Any, ...]] = []
         self._added = self._safe = 0
         self._writing: asyncio.Task[None] | None = None
+
+    def _set_up(self) -> None:
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        # What is committed is on the disk, whatever happens to the power.
+        self._connection.execute("PRAGMA synchronous = FULL")
+        # To move the log into the database takes a while, and all wait for it: seldom, and else
+        # when the file is closed or opened.
+        self._connection.execute("PRAGMA wal_autocheckpoint = 20000")
+        self._connection.executescript(TABLES)
 
     def close(self) -> None:
         """Write what is left, and close the file."""

@@ -42,18 +42,22 @@ class Classroom:
     ) -> None:
         require(problem.unknown is None, "a lesson needs a learner of whom is known what it sees")
         self.ledger = Ledger(out)
+        self.people: dict[str, Person] = {}
+        try:
+            self.around = self._gathered(problem, study, progress or Progress())
+        except BaseException:
+            self.ledger.close()
+            raise
+
+    def _gathered(self, problem: Problem, study: Study, progress: Progress) -> dict[str, Any]:
+        """The people, each where they left; what surrounds them all."""
         names = [study.condition[i].name for i in study.assigned()]
         text = study.model_dump_json(exclude={"participants"})
         about = hashlib.sha256(f"{digest(problem)} {text}".encode()).hexdigest()
-        try:
-            participants = self.ledger.begin(about, names)
-        except TeachirlError:
-            self.ledger.close()
-            raise
+        participants = self.ledger.begin(about, names)
         course = Course(problem, study)
-        part = (progress or Progress()).part("lessons", len(participants))
+        part = progress.part("lessons", len(participants))
         conditions = {each.name: each for each in study.condition}
-        self.people: dict[str, Person] = {}
         by_number: dict[int, Person] = {}
         for each in participants:
             condition = conditions[each.condition]
@@ -63,7 +67,7 @@ class Classroom:
             self.people[each.secret] = by_number[each.number] = person
         for number, _, kind, body in self.ledger.events():
             by_number[number].replay(kind, body)
-        self.around = course.surroundings()
+        return course.surroundings()
 
     def secret_of(self, path: str) -> str | None:
         """The secret in a path, if it is a participant's."""
