@@ -159,12 +159,15 @@ def test_the_curve_is_kept_and_its_points_are_taken(page, desk):
     page.wait_for_selector("text=Download the plan")
 
 
-def test_work_that_was_begun_for_another_choice_is_not_shown(page):
+def test_work_that_was_begun_for_another_choice_is_not_shown(page, desk):
     def slowly(route):
         feature(page, "cell 3").click()
         page.wait_for_selector(SETTLED)
         route.continue_()
 
+    # Nobody has asked for the curve of those who miss so much.
+    page.goto(f"{desk.link}?problem=problem&mismatch=0.07")
+    page.wait_for_selector(SETTLED)
     page.route("**/api/work/*/frontier", slowly)
     with page.expect_response("**/api/work/*/frontier"):
         page.click("text=Draw the curve")
