@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...demonstrations.demonstration import as_demonstration
+from ...demonstrations.demonstration import Demonstration, as_demonstration
 from ...guarantees.certificate import certify
 from ...guarantees.plausible.certificate import RewardsCertificate
 from ...guarantees.plausible.judgement import Judgement
+from ...mdp.rewards.rewards import Rewards
 from ...teachers import GapGreedy
 from ...teaching.worth import FeatureWorth, worth_buying
+from ...views.worldview import Worldview
 from ..problem import Problem
 from .assessment import Assessment
 from .teaching_plan import TeachingPlan
@@ -33,6 +35,31 @@ class OverRewards:
 
     certificate: RewardsCertificate
     worth: tuple[FeatureWorth, ...]
+
+
+def certified_over_rewards(
+    problem: Problem, rewards: Rewards, view: Worldview, shown: Demonstration, seconds: float
+) -> RewardsCertificate:
+    """What is guaranteed to learners with a view, whichever of the rewards it is.
+
+    Parameters
+    ----------
+    problem : Problem, that says how closely they match and which tail counts
+    rewards : Rewards, those that are plausible
+    view : Worldview
+    shown : Demonstration
+    seconds : for the search, at most
+    """
+    return certify(
+        problem.mdp,
+        view,
+        rewards,
+        shown,
+        problem.matching.within(view, shown),
+        max_seconds=seconds,
+        indistinct=problem.task.indistinct,
+        judgement=Judgement(tail=problem.reward.tail),
+    )
 
 
 def over_rewards(problem: Problem, found: Assessment | TeachingPlan) -> OverRewards | None:
@@ -56,16 +83,7 @@ def over_rewards(problem: Problem, found: Assessment | TeachingPlan) -> OverRewa
         taught = [each.taught for each in rounds if each.taught is not None]
         view = view.extend(task.teachable[taught]) if taught else view
         shown = shown if found.policy is None else as_demonstration(problem.mdp, found.policy)
-    certificate = certify(
-        problem.mdp,
-        view,
-        problem.rewards,
-        shown,
-        problem.matching.within(view, shown),
-        max_seconds=ASIDE,
-        indistinct=task.indistinct,
-        judgement=Judgement(tail=problem.reward.tail),
-    )
+    certificate = certified_over_rewards(problem, problem.rewards, view, shown, ASIDE)
     if isinstance(found, TeachingPlan) and len(task.names):
         worth = worth_buying(
             task,
@@ -82,4 +100,4 @@ def over_rewards(problem: Problem, found: Assessment | TeachingPlan) -> OverRewa
     return OverRewards(certificate, worth)
 
 
-__all__ = ["OverRewards", "over_rewards"]
+__all__ = ["OverRewards", "certified_over_rewards", "over_rewards"]

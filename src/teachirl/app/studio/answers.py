@@ -18,9 +18,7 @@ import numpy as np
 from ...demonstrations.demonstration import Demonstration
 from ...errors import require
 from ...guarantees.bounds import WorstCaseBounds, WorstCaseStatus
-from ...guarantees.certificate import certify
 from ...guarantees.plausible.certificate import RewardsStatus
-from ...guarantees.plausible.judgement import Judgement
 from ...learners import Informed
 from ...mdp import clock
 from ...mdp.occupancy import feature_expectations
@@ -30,6 +28,7 @@ from ...views.teaching_risk import teaching_risk
 from ...views.worldview import Worldview
 from ...what_to_show.search import best_demonstration
 from ..decisions.comparison import differences
+from ..decisions.plausible import certified_over_rewards
 from ..decisions.stakes import matching_witness, stakes
 from ..document.stakes import missed
 from ..problem import Problem
@@ -279,16 +278,7 @@ def _over_rewards(
     for seconds in THEN[:2]:  # who asks for something else waits for no more than this
         if stale():
             return
-        found = certify(
-            problem.mdp,
-            view,
-            problem.rewards,
-            shown,
-            problem.matching.within(view, shown),
-            max_seconds=seconds,
-            indistinct=problem.task.indistinct,
-            judgement=Judgement(tail=problem.reward.tail),
-        )
+        found = certified_over_rewards(problem, problem.rewards, view, shown, seconds)
         yield {
             "event": "rewards",
             "guaranteed": float(found.lower),
