@@ -13,7 +13,6 @@ from teachirl.errors import InvalidInputError
 from teachirl.teachers.gap_greedy import GapGreedy
 from teachirl.teachers.joint_greedy import JointGreedy
 from teachirl.teaching.matching import Matching
-from teachirl.testing.teacher import check_teacher
 from teachirl.what_to_show.search import best_demonstration
 
 RNG = np.random.default_rng(0)
@@ -185,7 +184,3 @@ def test_costs_and_mismatch():
     shown = choice.demonstration or task.demonstration
     reached = ti.worst_case(task.mdp, view, task.weights, shown, 0.05).lower
     assert reached == pytest.approx(choice.scores[choice.feature], abs=1e-4 * span)
-
-
-def test_the_contract():
-    check_teacher(JointGreedy(shortlist=2, starts=2))

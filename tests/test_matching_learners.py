@@ -81,11 +81,6 @@ def least_mismatch(mdp, target):
     return unit / away * float(np.linalg.norm(phi.T @ x / unit - away * target / unit))
 
 
-@by_name
-def test_the_contract(learner):
-    check_learner(learner)
-
-
 @pytest.mark.parametrize("learner", [Projection(1e-4, 50), MaxMargin(1e-15), MinNormPoint(1e-15)])
 def test_the_contract_at_other_settings(learner):
     check_learner(learner)

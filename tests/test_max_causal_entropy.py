@@ -383,7 +383,6 @@ class TestContract:
     @pytest.mark.parametrize(
         "learner",
         [
-            MaxCausalEntropy(),
             MaxCausalEntropy(tolerance=1e-10),
             MaxCausalEntropy(tolerance=1e-2, temperature=1e-9),
             MaxCausalEntropy(temperature=1e9),

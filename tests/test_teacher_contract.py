@@ -379,9 +379,13 @@ def test_who_shows_and_who_stops_passes() -> None:
 
 
 def constructed() -> Iterator[object]:
-    """All of our teachers that need no arguments, and one that needs a learner."""
-    made: dict[str, object] = {"PerfGreedy": PerfGreedy(Projection())}
-    for name in teachers.__all__:
+    """All of our teachers that need no arguments, one that needs a learner, and one that would
+    look at more than there is to see in such small worlds."""
+    made: dict[str, object] = {
+        "PerfGreedy": PerfGreedy(Projection()),
+        "JointGreedy": teachers.JointGreedy(shortlist=2, starts=2),
+    }
+    for name in sorted(set(teachers.__all__) - made.keys()):
         try:
             made[name] = getattr(teachers, name)()
         except TypeError:  # protocols, situations, choices, who needs a learner

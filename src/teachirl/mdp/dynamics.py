@@ -55,12 +55,12 @@ class Dynamics:
             f"discount {self.discount:g})"
         )
 
-    @property
+    @cached_property
     def n_states(self) -> int:
         """int S, how many states there are."""
         return len(self.offsets) - 1
 
-    @property
+    @cached_property
     def n_pairs(self) -> int:
         """int P, how many pairs of a state and an action there are."""
         return len(self.actions)
@@ -91,10 +91,15 @@ class Dynamics:
         """How policies are best evaluated that are not sparse enough for elimination."""
         return usual_of(self)
 
-    @property
+    @cached_property
     def deterministic(self) -> bool:
         """Whether each pair has one successor, in a table: paths can then be followed."""
         return isinstance(self.layout, Table) and self.layout.own == 1.0
+
+    @cached_property
+    def arrivals(self) -> sp.csc_array:
+        """The transitions, transposed: sparse array [S, P]."""
+        return self.transitions.T
 
     @cached_property
     def reachable(self) -> Ints:

@@ -189,12 +189,12 @@ class MDP:
     def _repr_html_(self) -> str:
         return mdp_card(self)
 
-    @property
+    @cached_property
     def n_states(self) -> int:
         """int S, how many states there are."""
         return self.dynamics.n_states
 
-    @property
+    @cached_property
     def n_pairs(self) -> int:
         """int P, how many pairs of a state and an action there are."""
         return self.dynamics.n_pairs
@@ -204,7 +204,7 @@ class MDP:
         """int A, how many actions there are in all; a state may have fewer."""
         return self.dynamics.n_actions
 
-    @property
+    @cached_property
     def n_features(self) -> int:
         """int k, how many features there are."""
         return int(self.features.shape[1])
@@ -219,10 +219,15 @@ class MDP:
         """array [S], the distribution of the first state."""
         return self.dynamics.start
 
-    @property
+    @cached_property
     def features_per_pair(self) -> bool:
         """Whether a row of the features belongs to a pair, not to a state."""
         return int(self.features.shape[0]) != self.n_states
+
+    @cached_property
+    def features_transposed(self) -> Any:
+        """Φᵀ, array or sparse array, [k, S] or [k, P]."""
+        return self.features.T
 
     @cached_property
     def largest_feature(self) -> float:

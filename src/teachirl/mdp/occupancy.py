@@ -108,7 +108,7 @@ def feature_expectations(mdp: MDP, policy: Policy) -> Floats:
     array([1.3132, 2.4737, 2.4263, 2.4737, 1.3132])
     """
     visits = occupancy(mdp, policy) if mdp.features_per_pair else state_occupancy(mdp, policy)
-    return np.asarray(mdp.features.T @ visits)
+    return np.asarray(mdp.features_transposed @ visits)
 
 
 def expectations_of(mdp: MDP, occupancy: Floats) -> Floats:
@@ -116,7 +116,7 @@ def expectations_of(mdp: MDP, occupancy: Floats) -> Floats:
     rows = occupancy
     if not mdp.features_per_pair:
         rows = np.add.reduceat(occupancy, mdp.dynamics.offsets[:-1])
-    return np.asarray(mdp.features.T @ rows)
+    return np.asarray(mdp.features_transposed @ rows)
 
 
 def expectation_errors(mdp: MDP) -> Floats:

@@ -268,20 +268,20 @@ def _by_sweeps(
     used: int,
 ) -> Plan:
     """`_plan` by sweeps of the whole world, after rounds that are used up already."""
-    dynamics, gamma = mdp.dynamics, mdp.discount
+    dynamics, gamma, n = mdp.dynamics, mdp.discount, mdp.n_states
     least, most, asked, target, tie, limit, slack, per_value, largest = kernels.aims(
-        rewards, *sizes, mdp.n_states, dynamics.rounding, gamma, tolerance, allowed
+        rewards, *sizes, n, dynamics.rounding, gamma, tolerance, allowed
     )
     if asked == math.inf:
         _refuse(mdp, sizes[0])
     lowest, highest = least / (1.0 - gamma), most / (1.0 - gamma)  # all values are there
     if v is None:
-        v = np.full(mdp.n_states, 0.5 * (lowest + highest))
+        v = np.full(n, 0.5 * (lowest + highest))
     else:
         v = np.minimum(np.maximum(v, lowest), highest)
-    choice = np.empty(mdp.n_states, dtype=_choice_type(mdp))
-    reward, passes = _reward_for(mdp, rewards), kernels.PIECE // dynamics.transitions.nnz + 1
-    kept = (np.zeros(kernels.sweeps.PLACES), np.empty((4, len(v))), np.empty((7, len(v))))
+    choice = np.empty(n, dtype=_choice_type(mdp))
+    reward, passes = _reward_for(mdp, rewards), kernels.PIECE // len(dynamics.transitions.data) + 1
+    kept = (np.zeros(kernels.sweeps.PLACES), np.empty((4, n)), np.empty((7, n)))
     ended = kernels.PAUSED
     while ended == kernels.PAUSED:
         clock.look()

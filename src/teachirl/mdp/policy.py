@@ -287,8 +287,9 @@ def check_policy(mdp: MDP, policy: Policy) -> None:
     check_is_mdp(mdp)
     require(isinstance(policy, Policy), f"policy must be a Policy, got {type(policy).__name__}")
     mine, theirs = mdp.dynamics, policy.dynamics
-    same = mine is theirs or (
-        np.array_equal(mine.offsets, theirs.offsets)
-        and np.array_equal(mine.actions, theirs.actions)
+    if mine is theirs:
+        return
+    same = np.array_equal(mine.offsets, theirs.offsets) and np.array_equal(
+        mine.actions, theirs.actions
     )
     require(same, f"policy must belong to the MDP: {policy!r} has other states or actions")

@@ -106,7 +106,7 @@ def _unit_rows(rows: Floats) -> Floats:
     # By the largest entry first, so that no square under- or overflows.
     largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
     scaled = rows / np.where(largest > 0.0, largest, 1.0)
-    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    lengths = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
     return np.asarray(scaled / np.where(lengths > 0.0, lengths, 1.0))
 
 

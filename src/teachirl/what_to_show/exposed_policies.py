@@ -15,6 +15,7 @@ in all directions, and rewards are counted in units of max R − min R.
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import NamedTuple
 
@@ -115,7 +116,8 @@ class Exposer:
         A plan starts from the values of the last one of its `kind`, as they may be alike.
         """
         self.solves += 1
-        reward = np.append(theta, earn)
+        reward = np.empty(len(theta) + 1)
+        reward[:-1], reward[-1] = theta, earn
         plan = optimal_policy(self._seen, reward, tolerance=SOLVED, guess=self._guesses.get(kind))
         self._guesses[kind] = plan.values
         return plan, feature_expectations(self._seen, plan.policy)
@@ -131,6 +133,6 @@ class Exposer:
 
     def expose(self, theta: Floats, length: float = LENGTH) -> Exposed:
         """The policy that θ exposes; only its direction matters."""
-        unit = theta / float(np.linalg.norm(theta))
+        unit = theta / math.sqrt(theta @ theta)
         plan, point = self.plan("expose", length * unit, -1.0)
         return Exposed(plan.policy, unit, point[:-1], float(point[-1]))

@@ -62,6 +62,8 @@ class Blocks:
         self._rewards: Floats | None = None
         self._visits: WeakKeyDictionary[Policy, Floats] = WeakKeyDictionary()  # [S, G] of each
         self._work: list[Any] = []
+        self._cores = (os.cpu_count() or 1) if mdp.n_states >= LARGE else 1
+        self._ends = np.linspace(0, self.count, min(self._cores, self.count) + 1).astype(int)
         self._table: tuple[Any, int, bool] | None = None
 
     @property
@@ -106,8 +108,8 @@ class Blocks:
 
     def _spread(self, work: Callable[[int], T], parts: Sequence[int]) -> list[T]:
         """The work on all parts; in threads if there are states enough to be worth it."""
-        cores = os.cpu_count() or 1
-        if self.mdp.n_states < LARGE or cores == 1:
+        cores = self._cores
+        if cores == 1:
             return [work(part) for part in parts]
         with ThreadPoolExecutor(cores) as threads:
             return list(threads.map(work, parts))
@@ -115,8 +117,7 @@ class Blocks:
     def _by_paths(self, pairs: Ints) -> Floats:
         mdp = self.mdp
         table, width, few = self._paths_table()
-        cores = (os.cpu_count() or 1) if mdp.n_states >= LARGE else 1
-        ends = np.linspace(0, self.count, min(cores, self.count) + 1).astype(int)
+        ends = self._ends
         while len(self._work) < len(ends) - 1:
             self._work.append(_work(mdp.n_states))
         choice = (pairs - mdp.dynamics.offsets[:-1]).astype(np.uint32)
@@ -186,9 +187,9 @@ class Blocks:
             expectations = mdp.features[policy.pairs].T @ visits
         elif mdp.features_per_pair:
             each = visits[mdp.dynamics.pair_states] * policy.probabilities[:, None]
-            expectations = mdp.features.T @ each
+            expectations = mdp.features_transposed @ each
         else:
-            expectations = mdp.features.T @ visits
+            expectations = mdp.features_transposed @ visits
         return self._along(np.ascontiguousarray(np.asarray(expectations).T))
 
     def _all_rewards(self) -> Floats:

@@ -325,7 +325,7 @@ class Search:
         case, sight = self.case, self.case.sight
         q = case.w - sight.basis.T @ theta
         # The rewards' range, which planning's tolerance is a fraction of, is at most this.
-        range_ = 2.0 * float(np.linalg.norm(q)) * sight.reach
+        range_ = 2.0 * math.sqrt(q @ q) * sight.reach
         finest = min(max(0.1 * self.asked / range_, 1e-13), 1e-3) if range_ else 1.0
         plan = self._plan(q, theta, finest)
         value = -plan.upper + float(theta @ case.shown) - sight.penalty(theta) - case.earned
@@ -367,14 +367,14 @@ class Search:
         limit = SOLVED * self.case.sight.reach
         before, slow = math.inf, 0
         while slow < 4:
-            off = float(np.linalg.norm(self.master.residual))
+            off = self.master.off
             if not off > limit:
                 break
             slow = slow + 1 if off > 0.5 * before else 0
             before = off
             t *= 4.0
             self.maximise(self.master.theta.copy(), t, 0.02 * self.asked)
-        off = float(np.linalg.norm(self.master.residual))
+        off = self.master.off
         if off <= limit and self.master.cost < self.upper:
             self.upper = self.master.cost
             self.plans.keep(self.master)

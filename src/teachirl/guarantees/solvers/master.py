@@ -12,6 +12,7 @@ QR factorisation that is updated from one solve to the next.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class Master:
         self._cost, self._share, self._reduced = (np.zeros(ROOM) for _ in range(3))
         self._owner, self._source = (np.zeros(ROOM, np.int64) for _ in range(2))
         self._inside: NDArray[np.bool_] = np.zeros(ROOM, np.bool_)
-        self._base = np.full(blocks, -1, np.int64)
+        self._base, self._bare = np.full(blocks, -1, np.int64), True  # blocks without a column
         self._free = np.zeros(size + 1, np.int64)
         self._q, self._R = np.zeros((size + 1, size)), np.zeros((size + 1, size + 1))
 
@@ -61,9 +62,11 @@ class Master:
         self._columns[new], self._cost[new], self._owner[new] = columns, cost, owner
         self._source[new], self._share[new], self._inside[new] = source, 0.0, False
         self._reduced[new] = cost - columns @ self.theta
-        without = first + np.flatnonzero(self._base[owner] < 0)
-        self._base[self._owner[without]] = without
-        self._share[without], self._inside[without] = 1.0, True
+        if self._bare:
+            without = first + np.flatnonzero(self._base[owner] < 0)
+            self._base[self._owner[without]] = without
+            self._share[without], self._inside[without] = 1.0, True
+            self._bare = bool((self._base < 0).any())
 
     def solve(self, centre: Floats, t: float, enough: float, floor: float = 1e-15) -> float:
         """Solve (QP) to a duality gap of `enough`; the value of the model at theta.
@@ -99,7 +102,8 @@ class Master:
         other._columns[:, -1] = coordinate[self._source[:n], self._owner[:n]]
         for name in _ARRAYS[1:]:
             setattr(other, name, getattr(self, name)[:n].copy())
-        other._base, other._free = self._base.copy(), np.zeros(size + 1, np.int64)
+        other._base, other._bare = self._base.copy(), self._bare
+        other._free = np.zeros(size + 1, np.int64)
         other._free[: self._m] = self._free[: self._m]
         other._q, other._R = np.zeros((size + 1, size)), np.zeros((size + 1, size + 1))
         other._m = rebuild(
@@ -108,6 +112,11 @@ class Master:
             self._m,
         )
         return other
+
+    @property
+    def off(self) -> float:
+        """‖r‖"""
+        return math.sqrt(self.residual @ self.residual)
 
     @property
     def cost(self) -> float:

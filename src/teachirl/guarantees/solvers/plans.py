@@ -81,7 +81,7 @@ class Case:
         mdp = self.mdp
         policy, dynamics = policy_from_occupancy(mdp, x), mdp.dynamics
         y = np.add.reduceat(x, dynamics.offsets[:-1])
-        off = mdp.start + mdp.discount * (dynamics.transitions.T @ x) - y
+        off = mdp.start + mdp.discount * (dynamics.arrivals @ x) - y
         if float(np.abs(off).sum()) > SOLVED:
             x = occupancy(mdp, policy)
         mu = expectations_of(mdp, x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 
 import numpy as np
@@ -48,12 +49,15 @@ class ViewCoordinates:
 
     def penalty(self, theta: Floats) -> float:
         """ε‖θ_A‖"""
-        return self.mismatch * float(np.linalg.norm(theta / self._sigma)) if self.mismatch else 0.0
+        if not self.mismatch:
+            return 0.0
+        scaled = theta / self._sigma
+        return self.mismatch * math.sqrt(scaled @ scaled)
 
     def edge(self, theta: Floats) -> Floats:
         """The −z in the ball with the largest ⟨θ, −z⟩ = ε‖θ_A‖, a little inside."""
         scaled = theta / self._sigma
-        length = float(np.linalg.norm(scaled))
+        length = math.sqrt(scaled @ scaled)
         if length == 0.0:
             return np.zeros_like(theta)
         return np.asarray(self.mismatch * (1.0 - LOOSE**2) * scaled / self._sigma / length)
