@@ -142,7 +142,6 @@ def plan_of(problem, *, wanted=0.8996):
         learner="MinNormPoint",
         chosen=SetToTeach(Searched.ALL, (0, 1), 4, 7),
         cut=None,
-        seconds=math.inf,
         steps=steps,
         stop=min(2, len(steps) - 1),
         ending=Ending.REACHED,
@@ -150,11 +149,14 @@ def plan_of(problem, *, wanted=0.8996):
         cap=None,
         gap=None,
         below=None,
-        policy=task.demonstration.policy,
+        view=problem.worldview,
+        demonstration=task.demonstration,
         witness=None,
         show=WhatToShow(None, 1.0, 10.0, 0.1, 1.0, ()),
         differences=(),
         lesson=None,
+        problem=problem,
+        patience=Patience(),
     )
 
 

@@ -226,8 +226,16 @@ class TestStakes:
         assert limit["missing"] == pytest.approx(limit["guaranteed"] - 0.1)
         assert loss["guaranteed"] == document["loss"]
         _, out = printed(monkeypatch, capsys, "teach", problem.path)
-        assert "near people at most" in out
-        assert re.search(r"near people at most 0.1 +0(\.0+1)? +0 +yes", out)
+        assert re.search(r"reward +loss at most +near people at most", out)
+        assert re.search(r"near people at most 0.1 +near people at most 0(\.0+1)? +0 +yes", out)
+        assert re.search(r"a loss of at most 1 +a loss of at most \S+ +0 +yes", out)
+        # Each cost has its loss; and out of time it is said that time was the reason.
+        _, out = printed(monkeypatch, capsys, "frontier", problem.path)
+        assert re.search(r"cost +guaranteed +reward +loss at most", out)
+        _, out = printed(monkeypatch, capsys, "frontier", problem.path, "--seconds", "0")
+        wanted = "a loss of at most 1 and near people at most 0.1"
+        missed = "In the 0 seconds that there were, no set of features was found that guarantees"
+        assert f"- {missed} {wanted}. Asked for, but not guaranteed: {wanted[:19]}" in out
 
     def test_a_baseline_is_named(self, warehouse, monkeypatch, capsys):
         problem = warehouse(plan='baseline = "nothing"')

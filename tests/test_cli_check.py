@@ -9,7 +9,9 @@ import pytest
 import teachirl as ti
 from problem_files import PROBLEMS, copied
 from teachirl.app import cli
+from teachirl.app.decisions import Notice, Oddity
 from teachirl.app.decisions.undiscounted import undiscounted
+from teachirl.app.document.check import _notice
 from teachirl.app.problem import read_problem
 
 
@@ -82,6 +84,14 @@ def test_what_looks_odd_is_told(teachirl, folder):
     rows = {line.split()[0]: line.split() for line in out.splitlines() if line}
     # The expert goes to and fro: half of 1000 steps at the mine, and γ/(1 − γ²) discounted.
     assert rows["gold"] == ["gold", "1", "5", "0", "1", "50", "%", "4.737", "500", "4.737"]
+
+
+def test_long_names_are_few_and_whole():
+    names = tuple(f"left lane, slow; cars: left 1 ahead, middle behind, {i}" for i in range(32))
+    said = _notice(Notice(Oddity.UNREACHED, names))
+    assert said.startswith("32 states are never reached from the start, whatever one does: ")
+    assert said.endswith(f": {names[0]!r}, {names[1]!r}, … (32 in all; --json lists them).")
+    assert _notice(Notice(Oddity.UNREACHED, ("x" * 900,))).endswith(f"{'x' * 900!r}.")
 
 
 def test_as_json(teachirl, folder):

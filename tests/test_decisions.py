@@ -24,6 +24,7 @@ from teachirl.app.decisions import (
     simulations,
 )
 from teachirl.app.decisions.comparison import differences
+from teachirl.app.decisions.readings import readings
 from teachirl.app.document.documents import answer
 from teachirl.app.problem import Show, read_problem
 from teachirl.app.render.json import contents
@@ -149,6 +150,21 @@ def said(problem, found):
 def assessed(problem):
     """What is said of how things stand."""
     return said(problem, assess(problem))
+
+
+def watched(folder, episodes, rest, rng):
+    """A grid whose expert was watched so often, and the expert."""
+    mdp = ti.worlds.gridworld(4, block=2, slip=0.1)
+    expert = ti.optimal_policy(mdp, [1.0, 0.0, 0.0, -1.0]).policy
+    seen = ti.sample_trajectories(mdp, expert, episodes=episodes, horizon=100, rng=rng)
+    ti.write_trajectories(folder / "seen.jsonl", seen, mdp)
+    text = (
+        '[world]\nname = "gridworld"\nsize = 4\nblock = 2\nslip = 0.1\n'
+        f'[reward.weights]\n"cell 0" = 1.0\n"cell 3" = -1.0\n{rest}'
+        '[demonstration]\ntrajectories = "seen.jsonl"\n'
+    )
+    (folder / "problem.toml").write_text(text)
+    return read_problem(folder / "problem.toml"), expert
 
 
 class TestAssessment:
@@ -319,18 +335,9 @@ class TestAssessment:
 
     def test_both_readings_of_recordings_are_shown(self, tmp_path):
         """30 episodes gave 0 % and no remedy, as learners were taken to match the expert alone."""
-        mdp = ti.worlds.gridworld(4, block=2, slip=0.1)
-        expert = ti.optimal_policy(mdp, [1.0, 0.0, 0.0, -1.0]).policy
         rng = np.random.default_rng(0)
-        seen = ti.sample_trajectories(mdp, expert, episodes=30, horizon=100, rng=rng)
-        ti.write_trajectories(tmp_path / "seen.jsonl", seen, mdp)
-        text = (
-            '[world]\nname = "gridworld"\nsize = 4\nblock = 2\nslip = 0.1\n'
-            '[reward.weights]\n"cell 0" = 1.0\n"cell 3" = -1.0\n[learner]\nsees = ["cell 0"]\n'
-            '[demonstration]\ntrajectories = "seen.jsonl"\n'
-        )
-        (tmp_path / "problem.toml").write_text(text)
-        task = read_problem(tmp_path / "problem.toml")
+        task, expert = watched(tmp_path, 30, '[learner]\nsees = ["cell 0"]\n', rng)
+        mdp = task.mdp
         found = assess(task)
         both = found.readings
         assert both.recordings.guaranteed > 0.8 and both.recordings.confidence == 1.0
@@ -352,9 +359,39 @@ class TestAssessment:
             both.expert.guaranteed,
         ]
         assert any("cut off" in each and "by chance" in each for each in told["recorded"])
+        assert "These episodes are enough" not in " ".join(told["recorded"])
+        # Losses count from what the expert earns at most, and the sentence says what that is.
+        most = task.goals.expert_reward
+        assert both.earns[1] == most > found.expert and found.stakes.loss > most - found.best
+        assert f"less than the expert, who earns {at_most(most)} at most" in told["in_reward"]
+        mean = at_most(found.expert - found.stakes.reward)
+        assert f"up to {mean} less than the recordings' mean, and" in told["in_reward"]
         other = assess(replace(task, match="expert"))
         assert other.guaranteed <= both.expert.guaranteed + 1e-3
         assert other.mismatch == both.expert.mismatch
+
+    def test_a_plan_has_both_readings_before_and_after(self, tmp_path):
+        rest = '[learner]\nsees = ["cell 1"]\n[teach]\nfeatures = "all"\n'
+        task, _ = watched(tmp_path, 300, rest, np.random.default_rng(0))
+        found, now = plan(task), readings(task, task.worldview, Patience())
+        assert found.taught and found.readings_before == now.both
+        told = said(task, found)
+        assert [row["name"] for row in told["readings"]] == [each.name for each in now.both]
+        for row, before, then in zip(told["readings"], now.both, found.readings.both, strict=True):
+            assert (row["guaranteed"], row["mismatch"]) == (before.guaranteed, before.mismatch)
+            assert row["guaranteed_by_plan"] == then.guaranteed > before.guaranteed + 0.9
+            assert row["mismatch_by_plan"] == then.mismatch > before.mismatch
+        assert found.readings.recordings.guaranteed == pytest.approx(found.stakes.performance)
+        view = task.worldview.extend(task.task.teachable[[step.feature for step in found.taught]])
+        assert found.readings.expert.mismatch == task.task.demonstration.error_in(view)
+        # Of so many episodes there are enough.
+        assert found.readings.expert.guaranteed > found.readings.enough.wanted
+        assert told["recorded"][-1].endswith("these episodes are enough.")
+        # If the learner misses: the same question of the plan.
+        alone = ti.sensitivity(task.mdp, view, task.weights, task.task.demonstration)
+        rows = {row["share"]: row["reward"] for row in told["sensitivity"]}
+        assert list(rows) == alone.shares.tolist()
+        assert list(rows.values()) == pytest.approx(alone.rewards.tolist(), abs=1e-3)
 
     @pytest.mark.parametrize("given", [None, 0.0, 0.3])
     def test_recorded_episodes_are_matched_as_closely_as_is_said(self, given):
@@ -716,6 +753,9 @@ class TestFrontier:
         asked = replace(problem(GRID, asked=ti.Goals(0.5)), mismatch=mismatch)
         found = frontier(asked, worth=worth)
         assert found.exact and found.sets <= 32
+        # What the headline says of a set is what its row says.
+        stakes = found.stakes
+        assert (found.enough.guaranteed, found.enough.reward) == (stakes.performance, stakes.reward)
         every = brute_force(mismatch)
         assert found.points[0].cost == 0.0 and found.points[0].features == ()
         for cost, value in every.values():

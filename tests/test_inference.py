@@ -113,6 +113,25 @@ class TestLikelihood:
         assert np.abs(ahead - behind).max() / 2 <= 0.05
         assert 2 * L - ahead - behind == pytest.approx(np.ones(4), abs=0.1)
 
+    @pytest.mark.parametrize(("slip", "concave"), [(0.0, True), (0.1, False)])
+    def test_slips_make_it_neither_concave_nor_convex(self, slip, concave):
+        """Why the ends of soft experts are searched for: tangents do not bound the likelihood."""
+        mdp, rng = ti.worlds.chain(3), np.random.default_rng(0)
+        expert = soft_policy(mdp, [-1.0, 0.0, 1.0]).policy
+        counts = np.bincount(episodes_of(mdp, expert, 20, 20, 0).pairs, minlength=mdp.n_pairs)
+        n = np.diff(mdp.dynamics.offsets)[mdp.dynamics.pair_states]
+
+        def likelihood(theta):
+            chances = soft_policy(mdp, theta).policy.probabilities
+            return counts @ np.log((1.0 - slip) * chances + slip / n)
+
+        bends = []
+        for theta, step in rng.standard_normal((40, 2, 3)):
+            sides = likelihood(theta + 0.3 * step) + likelihood(theta - 0.3 * step)
+            bends.append(sides - 2.0 * likelihood(theta))
+        assert min(bends) < -0.1
+        assert max(bends) <= 1e-6 if concave else max(bends) > 0.1
+
 
 class TestSpread:
     def test_covers_what_it_says(self):

@@ -152,7 +152,7 @@ def test_it_can_be_read_by_everyone(full):
     assert len(page.all("caption")) == len(page.all("table"))
     regions = [div["aria-label"] for div in page.all("div") if div.get("role") == "region"]
     assert len(regions) == len(set(regions)) == len(page.all("table"))
-    # Four figures have their numbers in tables of their own right, the others can be unfolded.
+    # Five figures have their numbers in tables of their own right, the others can be unfolded.
     summaries = page.texts("summary")
     folded = sum(said.startswith("Numbers: ") for said in summaries)
     tables = {
@@ -160,9 +160,10 @@ def test_it_can_be_read_by_everyone(full):
         "How the worst policy differs",
         "The plan of GapGreedy; stop at the star",
         "What is guaranteed at a few mismatches",
+        "What is guaranteed at a few mismatches, after the plan",
     }
     assert tables <= set(page.texts("caption"))
-    assert folded + 4 == len(page.all("figure"))
+    assert folded + 5 == len(page.all("figure"))
 
 
 def test_certificates_are_explained_in_two_sentences(full):
@@ -263,10 +264,10 @@ def test_columns_of_numbers_are_aligned():
 def test_what_to_show_is_drawn_if_it_is_not_the_optimal_policy(made):
     problem, _ = made
     found = plan_of(problem)
-    other = ti.Policy.uniform(problem.mdp)
+    other = ti.Demonstration.of_policy(problem.mdp, ti.Policy.uniform(problem.mdp))
     best = ti.feature_expectations(problem.mdp, problem.task.best.policy)
-    differ = differences(problem, best, ti.feature_expectations(problem.mdp, other))
-    page = Page(report_page(problem, plan=replace(found, policy=other, differences=differ)))
+    differ = differences(problem, best, other.expectations)
+    page = Page(report_page(problem, plan=replace(found, demonstration=other, differences=differ)))
     assert "Numbers: visits, what to show" in page.texts("summary")
     assert "What to show, state by state" in page.texts("summary")
     assert {"An optimal policy", "What to show"} <= set(page.texts("p"))

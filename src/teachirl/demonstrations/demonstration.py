@@ -18,7 +18,7 @@ from ..mdp.estimated import AnyMDP, nominal_of
 from ..mdp.model import MDP
 from ..mdp.occupancy import feature_expectations
 from ..mdp.policy import Policy, check_policy
-from ..precision import MATCHED, length_at_most
+from ..precision import MATCHED, ROUNDED_UP, length_at_most
 from ..views.worldview import Worldview
 from .error_bounds import confidence_radius, feature_diameter, mean_and_gaps
 from .row_errors import RowErrors, row_errors
@@ -237,6 +237,26 @@ class Demonstration:
         if self.along is None or places is None:
             return most
         return min(most, length_at_most((self.along.cut + self.along.chance)[places]))
+
+    def earned_between(self, weights: Floats) -> tuple[float, float]:
+        """Between which rewards ⟨w, μ⟩ lies, with the stated confidence.
+
+        Parameters
+        ----------
+        weights : array [k]
+
+        Returns
+        -------
+        tuple of two float; the same if there is no error
+        """
+        middle = float(weights @ self.expectations)
+        off = float(np.linalg.norm(weights)) * self.error * ROUNDED_UP
+        low, high = middle - off, middle + off
+        place = None if self.along is None else self.along.places(weights[None])
+        if self.along is not None and place is not None:
+            [lower], [upper] = self.along.lower[place], self.along.upper[place]
+            low, high = max(low, float(lower)), min(high, float(upper))
+        return low, high
 
 
 @runtime_checkable

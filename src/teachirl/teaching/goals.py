@@ -26,7 +26,7 @@ from ..mdp.occupancy import expectation_error
 from ..mdp.plan import Plan
 from ..mdp.planning import optimal_policy, worst_policy
 from ..mdp.robust_planning import respond
-from ..precision import ROUNDED_UP, up
+from ..precision import up
 from ..selection.greedy import is_number
 from ..views.worldview import Worldview
 from .goal import Goal, GoalKind, Limit, Promise
@@ -137,9 +137,8 @@ class TaskGoals:
         task, shown = self.task, self.expert
         if isinstance(task.model, EstimatedMDP) and shown.policy is not None and not shown.error:
             return respond(task.model, task.weights, nature=1, policy=shown.policy).upper
-        doubt = float(np.linalg.norm(task.weights)) * shown.error * ROUNDED_UP
-        doubt += expectation_error(task.mdp, task.weights)
-        return min(up(float(task.weights @ shown.expectations) + doubt), task.best.upper)
+        most = shown.earned_between(task.weights)[1]
+        return min(up(most + expectation_error(task.mdp, task.weights)), task.best.upper)
 
     def promise(
         self,

@@ -12,6 +12,7 @@ from .frontier import Frontier, Point, frontier
 from .kept import Kept
 from .log_doubt import LogDoubt, PairDoubt, log_doubt
 from .patience import Cut, Patience
+from .planning import plan
 from .plausible import OverRewards, over_rewards
 from .policies import policies
 from .readings import Enough, Reading, Readings
@@ -20,7 +21,7 @@ from .set_to_teach import Searched, SetToTeach
 from .simulations import Outcome, Simulated
 from .stakes import GoalResult, Stakes
 from .steps import Alternative, Step
-from .teaching_plan import Ending, TeachingPlan, plan
+from .teaching_plan import Ending, TeachingPlan
 from .undiscounted import Undiscounted, undiscounted
 from .world_account import FeatureRange, WorldAccount, world_account
 

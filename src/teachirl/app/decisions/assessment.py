@@ -12,13 +12,12 @@ from ...demonstrations.demonstration import Demonstration
 from ...guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ...guarantees.certificate import Certificate, certify
 from ...guarantees.gap_bounds import Bound
-from ...guarantees.sensitivity import Sensitivity, sensitivity
+from ...guarantees.sensitivity import Sensitivity
 from ...guarantees.worst_case import worst_case
 from ...mdp import clock
 from ...mdp.occupancy import feature_expectations
 from ...mdp.planning import optimal_policy
 from ...mdp.policy import Policy
-from ...mdp.terminal import terminal_states
 from ...study.progress import Part, Progress
 from ...teaching.task import Task
 from ...views.teaching_risk import BlindSpot, blind_spot, relative_risk
@@ -27,6 +26,7 @@ from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shor
 from .doubt import WeightDoubt, weight_doubt
 from .expert import ExpertAccount, expert_account
 from .kept import Kept, Proof
+from .misses import if_missed
 from .patience import Cut, Patience
 from .readings import Readings, readings
 from .simulations import LEARNERS, Simulated, simulate
@@ -146,24 +146,10 @@ class Assessment:
     @cached_property
     def sensitivity(self) -> Sensitivity | None:
         """What is guaranteed of learners who miss a little; None if there was no time for it."""
-        problem, share = self.problem, self.patience.share(0.5, ASIDE)
-        found = list[Sensitivity]()
-        began = clock.seconds()
-        optimal_policy(problem.mdp, problem.weights)
-        needed = (clock.seconds() - began) * (2 * problem.worldview.n_rows + LOOKS)
-        if needed <= share.seconds and not share.over():
-            with share.strictly():
-                model, view, shown = problem.model, problem.worldview, self.demonstration
-                left = share.left()
-                found.append(sensitivity(model, view, problem.weights, shown, max_seconds=left))
+        problem = self.problem
+        found = if_missed(problem, problem.worldview, self.demonstration, self.patience)
         self.parts[0].advance()
-        return found[0] if found else None
-
-    @property
-    def ends(self) -> bool:
-        """Whether episodes end, in states that can be reached."""
-        mdp = self.problem.mdp
-        return bool(terminal_states(mdp)[mdp.dynamics.reachable].any())
+        return found
 
     @property
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -247,7 +233,7 @@ def assess(
         expert=float(weights @ shown.expectations),
         weights=weights,
         doubt=weight_doubt(problem),
-        readings=readings(problem),
+        readings=readings(problem, view, patience),
         risk=problem.risk(view),
         blind_spot=blind_spot(mdp, view, weights),
         guaranteed=promise.performance,

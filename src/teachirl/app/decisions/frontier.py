@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -173,6 +173,15 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
         if enough is not None and enough not in chosen:
             chosen = sorted([*chosen, enough], key=lambda each: search.cost[each])
     points = {each: _point(search, each) for each in chosen}
+    told = chosen[-1] if enough is None else enough
+    meant = _stakes(search, told)
+    # One number for one set: what it guarantees is searched for once more, to more digits.
+    points[told] = replace(
+        points[told],
+        guaranteed=meant.performance,
+        reward=meant.reward,
+        at_most=max(points[told].at_most, meant.performance),
+    )
     return Frontier(
         points=tuple(points.values()),
         worth=search.worth / search.scale,
@@ -183,7 +192,7 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
         solves=search.bounds.solves,
         seconds=patience.seconds,
         wanted=search.problem.until,
-        stakes=_stakes(search, chosen[-1] if enough is None else enough),
+        stakes=meant,
         enough=None if enough is None else points[enough],
         enough_at_least=hope,
     )
@@ -209,7 +218,14 @@ def _stakes(search: SetSearch, chosen: int) -> Stakes:
     problem, view = search.problem, search.bounds.view_of(chosen)
     shown, seconds = problem.task.demonstration, max(search.patience.left(), ASIDE)
     found = problem.task.worst_case(view, shown, problem.matching, max_seconds=seconds)
-    promise = problem.goals.promise(view, shown, problem.matching, known=found, max_seconds=seconds)
+    promise = problem.goals.promise(
+        view,
+        shown,
+        problem.matching,
+        known=found,
+        least=search.bounds.proved(chosen),
+        max_seconds=seconds,
+    )
     return stakes(problem, shown, promise, matching_witness(found))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...demonstrations.demonstration import Demonstration, as_demonstration
+from ...demonstrations.demonstration import Demonstration
 from ...guarantees.certificate import certify
 from ...guarantees.plausible.certificate import RewardsCertificate
 from ...guarantees.plausible.judgement import Judgement
@@ -79,10 +79,7 @@ def over_rewards(problem: Problem, found: Assessment | TeachingPlan) -> OverRewa
     task, view, shown = problem.task, problem.worldview, problem.task.demonstration
     worth: tuple[FeatureWorth, ...] = ()
     if isinstance(found, TeachingPlan):
-        rounds = found.lesson.rounds[1 : found.stop + 1]
-        taught = [each.taught for each in rounds if each.taught is not None]
-        view = view.extend(task.teachable[taught]) if taught else view
-        shown = shown if found.policy is None else as_demonstration(problem.mdp, found.policy)
+        view, shown = found.view, found.demonstration
     certificate = certified_over_rewards(problem, problem.rewards, view, shown, ASIDE)
     if isinstance(found, TeachingPlan) and len(task.names):
         worth = worth_buying(

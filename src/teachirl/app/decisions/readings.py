@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...demonstrations.row_errors import RowErrors
 from ...teaching.matching import Matching
+from ...views.worldview import Worldview
 from ..problem import Problem, Show
 from .comparison import ASIDE
+from .patience import Patience
 
 # How often the mismatch that is small enough is halved; and up to how many episodes are told.
 HALVINGS, MOST = 12, 10_000_000
@@ -44,7 +45,8 @@ class Enough:
     ----------
     wanted : the guarantee, a relative performance
     mismatch : the error in the learner's features at which there is such a guarantee
-    episodes, steps : how many, each so long; None if no number is enough, or far too many
+    episodes, steps : how many, each so long; None if no number is enough, or far too many; 0 if
+        what was recorded is enough
     """
 
     wanted: float
@@ -74,36 +76,63 @@ class Readings:
     earns: tuple[float, float]
     enough: Enough
 
+    @property
+    def both(self) -> tuple[Reading, Reading]:
+        """The two, one beside the other."""
+        return self.recordings, self.expert
 
-def readings(problem: Problem) -> Readings | None:
+
+def both_readings(
+    problem: Problem, view: Worldview, patience: Patience
+) -> tuple[Reading, Reading] | None:
+    """What each reading of recorded episodes guarantees.
+
+    Parameters
+    ----------
+    problem : Problem
+    view : Worldview, what the learner sees
+    patience : Patience, how long to search
+
+    Returns
+    -------
+    Reading of who matches the recordings, and of who matches the expert; None if what is shown was
+    not recorded
+    """
+    if problem.show is not Show.RECORDED:
+        return None
+    shown = problem.task.demonstration
+    near, far = Matching(problem.matching.mismatch, problem.nearest), Matching()
+    named = (
+        ("the learner matches the recordings", near, 1.0),
+        ("the learner matches the expert whose sample they are", far, shown.confidence),
+    )
+    first, second = (
+        Reading(
+            name, each.within(view, shown), _guaranteed(problem, view, each, patience), confidence
+        )
+        for name, each, confidence in named
+    )
+    return first, second
+
+
+def readings(problem: Problem, view: Worldview, patience: Patience) -> Readings | None:
     """Both readings of recorded episodes, and how much more would have to be recorded.
 
     Parameters
     ----------
     problem : Problem
+    view : Worldview, what the learner sees
+    patience : Patience, how long to search
 
     Returns
     -------
     Readings; None if what is shown was not recorded
     """
-    if problem.show is not Show.RECORDED:
+    both, shown = both_readings(problem, view, patience), problem.task.demonstration
+    if both is None:
         return None
-    task, view, shown = problem.task, problem.worldview, problem.task.demonstration
+    recordings, expert = both
     assert shown.along is not None
-
-    def guaranteed(matching: Matching) -> float:
-        return task.guaranteed(view, shown, matching, max_seconds=ASIDE)
-
-    near, far = Matching(problem.matching.mismatch, problem.nearest), Matching()
-    recordings = Reading(
-        "the learner matches the recordings", near.within(view, shown), guaranteed(near), 1.0
-    )
-    expert = Reading(
-        "the learner matches the expert whose sample they are",
-        far.within(view, shown),
-        guaranteed(far),
-        shown.confidence,
-    )
     places = shown.along.places(view.matrix)
     cut = 0.0 if places is None else float(np.linalg.norm(shown.along.cut[places]))
     wanted = problem.until if problem.until is not None else 0.9 * recordings.guaranteed
@@ -112,33 +141,36 @@ def readings(problem: Problem) -> Readings | None:
         expert,
         min(cut, expert.mismatch),
         max(expert.mismatch - cut, 0.0),
-        _earns(problem, shown.along),
-        _enough(problem, wanted, recordings, expert, places),
+        (
+            max(shown.earned_between(problem.weights)[0], problem.task.worst.lower),
+            problem.goals.expert_reward,
+        ),
+        _enough(problem, view, wanted, both, patience),
     )
 
 
-def _earns(problem: Problem, along: RowErrors) -> tuple[float, float]:
-    task, shown = problem.task, problem.task.demonstration
-    place = along.places(problem.weights[None])
-    middle = float(problem.weights @ shown.expectations)
-    off = float(np.linalg.norm(problem.weights)) * shown.error
-    low, high = middle - off, middle + off
-    if place is not None:
-        low, high = max(low, float(along.lower[place[0]])), min(high, float(along.upper[place[0]]))
-    return max(low, task.worst.lower), min(high, task.best.upper)
+def _guaranteed(problem: Problem, view: Worldview, matching: Matching, patience: Patience) -> float:
+    task, seconds = problem.task, min(patience.left(), ASIDE)
+    return task.guaranteed(view, task.demonstration, matching, max_seconds=seconds)
 
 
 def _enough(
-    problem: Problem, wanted: float, recordings: Reading, expert: Reading, places: object
+    problem: Problem,
+    view: Worldview,
+    wanted: float,
+    both: tuple[Reading, Reading],
+    patience: Patience,
 ) -> Enough:
-    task, view, shown = problem.task, problem.worldview, problem.task.demonstration
-    along, gamma = shown.along, problem.mdp.discount
+    (recordings, expert), along = both, problem.task.demonstration.along
+    places, gamma = None if along is None else along.places(view.matrix), problem.mdp.discount
     least, most = recordings.mismatch, max(expert.mismatch, recordings.mismatch)
-    if recordings.guaranteed < wanted or along is None or not isinstance(places, np.ndarray):
+    if expert.guaranteed >= wanted:
+        return Enough(wanted, expert.mismatch, 0, 0)
+    if recordings.guaranteed < wanted or along is None or places is None:
         return Enough(wanted, least, None, None)
     for _ in range(HALVINGS):
         middle = 0.5 * (least + most)
-        if task.guaranteed(view, shown, Matching(middle), max_seconds=ASIDE) >= wanted:
+        if _guaranteed(problem, view, Matching(middle), patience) >= wanted:
             least = middle
         else:
             most = middle
@@ -159,4 +191,4 @@ def _enough(
     return Enough(wanted, least, int(math.ceil(high / digits) * digits), steps)
 
 
-__all__ = ["Enough", "Reading", "Readings", "readings"]
+__all__ = ["Enough", "Reading", "Readings", "both_readings", "readings"]

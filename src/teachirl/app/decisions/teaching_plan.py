@@ -1,37 +1,27 @@
-"""What to teach, in which order, where to stop and what to demonstrate."""
+"""A plan: what to teach, in which order, where to stop and what to demonstrate."""
 
 from __future__ import annotations
 
 import enum
-import math
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
-import numpy as np
-
-from ...mdp.occupancy import feature_expectations
+from ...demonstrations.demonstration import Demonstration
+from ...guarantees.sensitivity import Sensitivity
 from ...mdp.policy import Policy
-from ...precision import first_largest
 from ...selection.distance_from_optimal import GreedyGap
-from ...study.progress import Part, Progress
 from ...teaching.goal import GoalKind
 from ...teaching.lesson import Lesson
-from ...teaching.lesson_record import LessonStatus
-from ...teaching.rounds import Moment, Rounds
-from ...teaching.task import Task
-from ...teaching.teacher import Teacher
+from ...views.worldview import Worldview
 from ..problem import Problem
-from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
-from .demonstration import WhatToShow, what_to_show
-from .kept import Kept, Remembering
+from .comparison import Difference, Shortfall
+from .demonstration import WhatToShow
+from .misses import if_missed
 from .patience import Cut, Patience
-from .set_search import WORTH, Known, Watch
-from .set_to_teach import Following, Searched, SetToTeach, set_to_teach
-from .stakes import Stakes, matching_witness, stakes
-from .steps import Step, second_best, step_of
-
-# How long to search for the set to teach, in seconds: nobody waits much longer for a plan.
-SEARCH = 20.0
+from .readings import Reading, Readings, both_readings, readings
+from .set_to_teach import SetToTeach
+from .stakes import Stakes
+from .steps import Step
 
 
 class Ending(enum.Enum):
@@ -55,7 +45,6 @@ class TeachingPlan:
     teacher, learner : who plans, and who is simulated
     chosen : SetToTeach, among what its features were sought
     cut : Cut, what ended the planning early; None if nothing did
-    seconds : how long it was allowed to take
     steps : the first is the learner as it is
     stop : the number of steps to take
     ending : Ending, why to stop there: what was asked for is guaranteed, or never is; the steps
@@ -66,19 +55,21 @@ class TeachingPlan:
         risk; None if nothing is taught
     below : the step where the simulated learner falls furthest below what is guaranteed, and its
         Shortfall; None if it never does
-    policy : what to demonstrate after `stop` steps; None if it was recorded
+    view : Worldview, what the learner sees after `stop` steps
+    demonstration : Demonstration, what to demonstrate then
     witness : the worst policy that looks right to a learner who was taught that; None if none was
         found
     show : WhatToShow, about what is demonstrated
     differences : how what to demonstrate differs from the optimal policy's features, if it does
     lesson : Lesson, with all the rounds
+    problem : Problem that it is about
+    patience : Patience, how long it may take, and what is computed when it is asked for
     """
 
     teacher: str
     learner: str
     chosen: SetToTeach
     cut: Cut | None
-    seconds: float
     steps: tuple[Step, ...]
     stop: int
     ending: Ending
@@ -86,11 +77,49 @@ class TeachingPlan:
     cap: float | None
     gap: GreedyGap | None
     below: tuple[int, Shortfall] | None
-    policy: Policy | None
+    view: Worldview
+    demonstration: Demonstration
     witness: Policy | None
     show: WhatToShow
     differences: tuple[Difference, ...]
     lesson: Lesson
+    problem: Problem
+    patience: Patience
+
+    @property
+    def seconds(self) -> float:
+        """How long it was allowed to take."""
+        return self.patience.seconds
+
+    @property
+    def policy(self) -> Policy | None:
+        """What to demonstrate after `stop` steps; None if it was recorded."""
+        return self.demonstration.policy
+
+    @property
+    def mismatch(self) -> float:
+        """ε, up to which learners are taken to match after `stop` steps, in their features."""
+        return self.problem.matching.within(self.view, self.demonstration)
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity | None:
+        """What is guaranteed once it is followed, of learners who miss a little; None if there was
+        no time for it."""
+        return if_missed(self.problem, self.view, self.demonstration, self.patience)
+
+    @cached_property
+    def readings_before(self) -> tuple[Reading, Reading] | None:
+        """What recorded episodes guarantee if nothing is taught; None if nothing was recorded."""
+        if not self.taught and self.readings is not None:
+            return self.readings.both
+        return both_readings(self.problem, self.problem.worldview, self.patience)
+
+    @cached_property
+    def readings(self) -> Readings | None:
+        """Two ways to take recorded episodes once it is followed; None if others are shown."""
+        if self.demonstration is not self.problem.task.demonstration:
+            return None
+        return readings(self.problem, self.view, self.patience)
 
     @property
     def reached(self) -> bool:
@@ -109,265 +138,4 @@ class TeachingPlan:
         return self.steps[1 : self.stop + 1]
 
 
-def plan(
-    problem: Problem,
-    *,
-    seconds: float = math.inf,
-    progress: Progress | None = None,
-    kept: Kept | None = None,
-    watch: Watch | None = None,
-) -> TeachingPlan:
-    """What to teach, in which order, where to stop and what to demonstrate.
-
-    Parameters
-    ----------
-    problem : Problem
-    seconds : how long to plan; the steps that are planned by then are returned, as they are on
-        Ctrl-C, and `TeachingPlan.cut` says so
-    progress : Progress, to tell of what is being done; by default nobody is told
-    kept : Kept, where what is proved is kept if planning is cut short; by default nowhere
-    watch : called with what is known to be guaranteed, as soon as something is, and now and then
-
-    Returns
-    -------
-    TeachingPlan
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from teachirl.app.decisions import plan
-    >>> from teachirl.app.problem import read_problem
-    >>> text = '''
-    ... [world]
-    ... name = "chain"
-    ... [reward.weights]
-    ... "cell 1" = -1.0
-    ... "cell 5" = 1.0
-    ... [learner]
-    ... sees = ["cell 3"]
-    ... [teach]
-    ... features = "all"
-    ... '''
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "figure_1.toml"
-    ...     _ = path.write_text(text)
-    ...     found = plan(read_problem(path))
-    >>> [(step.name, round(step.guaranteed, 3)) for step in found.steps[: found.stop + 1]]
-    [('', 0.0), ('cell 1', 1.0)]
-    >>> found.steps[1].alternative.name
-    'cell 2'
-    """
-    patience, kept = Patience(seconds), kept or Kept()
-    parts = _Parts.of(problem, patience, progress or Progress(), kept, watch)
-    with (problem.place / "plan").locating():
-        chosen = set_to_teach(problem, parts.for_sets, kept, watch)
-        parts.sought.advance()
-        lesson, moments, steps = _followed(problem, chosen, patience, parts)
-    stop, ending = _where_to_stop(problem, moments)
-    last, demonstration = moments[stop], moments[stop].demonstration
-    assert last.promise is not None and last.worst_case is not None
-    witness = matching_witness(last.worst_case)
-    show = _shown(problem, moments[: stop + 1], patience)
-    kept.end(patience.cut or parts.for_sets.cut)
-    return TeachingPlan(
-        teacher=type(problem.teacher).__name__,
-        learner=type(problem.learner).__name__,
-        chosen=chosen,
-        cut=patience.cut,
-        seconds=seconds,
-        steps=tuple(steps),
-        stop=stop,
-        ending=ending,
-        stakes=stakes(problem, demonstration, last.promise, witness),
-        cap=_cap(problem, lesson, ending),
-        gap=_gap(lesson, stop),
-        below=_below(problem, moments),
-        policy=demonstration.policy,
-        witness=witness,
-        show=show,
-        differences=_from_optimal(problem, demonstration.policy),
-        lesson=lesson,
-    )
-
-
-def _rounds(problem: Problem, chosen: SetToTeach, teacher: Teacher) -> Rounds:
-    """The lesson that teaches what was chosen, or is left to the teacher."""
-    task, found = problem.task, chosen.searched is not Searched.TEACHER
-    return Rounds(
-        task,
-        Following(chosen.order) if found else teacher,
-        problem.learner,
-        rng=np.random.default_rng(problem.seed),
-        budget=len(task.names) if problem.budget is None else problem.budget,
-        max_cost=ample(task) if problem.max_cost is None else problem.max_cost,
-        matching=problem.matching,
-        goals=problem.goals,
-    )
-
-
-def same_price(task: Task) -> bool:
-    """Whether all features cost the same."""
-    return bool((task.costs == task.costs[:1]).all())
-
-
-def ample(task: Task) -> float:
-    """More than all features cost: with this to spend, none is too dear, and gains count per cost.
-
-    ∞ if all cost the same, where it makes no difference.
-    """
-    return math.inf if same_price(task) else 2.0 * float(task.costs.sum())
-
-
-def _shown(problem: Problem, moments: list[Moment], patience: Patience) -> WhatToShow:
-    """About what is demonstrated in the end, and since when."""
-    first, last = moments[0].promise, moments[-1].promise
-    assert first is not None and last is not None
-    changes = [i for i, each in enumerate(moments) if each.round.shown]
-    since = changes[-1] if changes else None
-    return what_to_show(problem, moments[-1].demonstration, first, last, since, patience)
-
-
-def _from_optimal(problem: Problem, policy: Policy | None) -> tuple[Difference, ...]:
-    if policy is None:
-        return ()
-    mdp, best = problem.mdp, problem.task.best.policy
-    expectations = (feature_expectations(mdp, each) for each in (best, policy))
-    return differences(mdp, problem.weights, *expectations)
-
-
-class _Parts(NamedTuple):
-    """Who is asked and told while a plan is made, and the time that its parts have."""
-
-    teacher: Remembering
-    for_sets: Patience
-    sought: Part
-    planned: Part
-    compared: Part
-    kept: Kept
-    watch: Watch | None
-
-    @classmethod
-    def of(
-        cls,
-        problem: Problem,
-        patience: Patience,
-        progress: Progress,
-        kept: Kept,
-        watch: Watch | None,
-    ) -> _Parts:
-        task = problem.task  # first, as weights may be inferred for it: no time of the search's
-        most = len(task.names) - len(task.forbidden)
-        most = most if problem.budget is None else min(most, problem.budget)
-        # At most half of the time for the sets: the steps take the rest.
-        for_sets, seconds = patience.share(0.5, SEARCH), patience.seconds
-        return cls(
-            Remembering(problem.teacher, problem),
-            for_sets,
-            progress.part("sets of features", 1, within=for_sets.seconds),
-            progress.part("plan", most, within=seconds),
-            progress.part("second best", most, weight=0.5, within=seconds),
-            kept,
-            watch,
-        )
-
-    def tell(self, moments: list[Moment]) -> None:
-        """What is guaranteed after each step so far."""
-        self.kept.now_and_then()
-        if self.watch is not None:
-            names = tuple(each.round.name for each in moments[1:])
-            rounds = (each.round for each in moments)
-            self.watch(
-                tuple(Known(r.cost, float(r.guaranteed), names[:i]) for i, r in enumerate(rounds))
-            )
-
-
-def _followed(
-    problem: Problem, chosen: SetToTeach, patience: Patience, parts: _Parts
-) -> tuple[Lesson, list[Moment], list[Step]]:
-    """The rounds until what was asked for is guaranteed, and the steps that they are."""
-    parts.kept.follow(parts.teacher)
-    rounds = _rounds(problem, chosen, parts.teacher)
-    must = set(problem.task.required)
-    moments = [next(rounds)]
-    steps = [step_of(problem, moments[0], None)]
-    parts.tell(moments)
-    while not _enough(problem, moments[-1]):
-        complete = must <= set(moments[-1].taught)
-        if complete and patience.over():
-            break
-        if patience.cut is Cut.INTERRUPTED:
-            raise KeyboardInterrupt  # without what must be taught there is no plan
-        with patience.strictly() if complete else patience.work():
-            each = next(rounds, None)
-            if each is None:
-                return rounds.lesson(), moments, steps
-            moments.append(each)
-            parts.planned.advance()
-            parts.tell(moments)
-        if len(moments) > len(steps):
-            other = second_best(problem, parts.teacher, moments[-1], patience)
-            steps.append(step_of(problem, moments[-1], other))
-            parts.compared.advance()
-    status = LessonStatus.GUARANTEED if patience.cut is None else LessonStatus.CUT_SHORT
-    return rounds.lesson(status), moments, steps
-
-
-def _enough(problem: Problem, now: Moment) -> bool:
-    """Whether what was asked for and can be is guaranteed, and what is required is taught."""
-    if not problem.within_reach or not set(problem.task.required) <= set(now.taught):
-        return False
-    if now.promise is None:
-        return False
-    return not problem.goals.unmet(now.promise, beside=problem.out_of_reach)
-
-
-def _where_to_stop(problem: Problem, moments: list[Moment]) -> tuple[int, Ending]:
-    """After how many steps, and why."""
-    goals, must = problem.goals, len(problem.task.required)  # what must be taught is taught
-    promises = [each.promise for each in moments[must:] if each.promise is not None]
-    if not problem.within_reach:
-        short = np.array([-each.performance for each in promises])
-        first = int(np.flatnonzero(short <= short.min() + WORTH)[0])
-    else:
-        short = np.array([goals.shortfall(each, problem.out_of_reach) for each in promises])
-        room = SAME_GUARANTEE if short.min() > 0.0 else 0.0
-        first = int(np.flatnonzero(short <= short.min() + room)[0])
-    stop = must + first
-    if goals:
-        return stop, Ending.NOT_REACHED if goals.unmet(promises[first]) else Ending.REACHED
-    return stop, Ending.LITTLE_TO_GAIN if stop + 1 < len(moments) else Ending.LESSON_ENDED
-
-
-def _cap(problem: Problem, lesson: Lesson, ending: Ending) -> float | None:
-    """The relative performance of what is shown, if no more can be guaranteed because of it."""
-    shown = lesson.demonstration
-    if shown.error > 0.0 or ending is Ending.REACHED:
-        return None  # an estimate caps nothing
-    own = problem.goals.own(shown)
-    if problem.goals:
-        reward = (goal for goal in problem.goals.unmet(own) if goal.feature is None)
-        return own.performance if any(reward) else None
-    return own.performance if own.performance < 1.0 - WORTH else None
-
-
-def _gap(lesson: Lesson, stop: int) -> GreedyGap | None:
-    """How far what is taught up to there may be from the best set that costs no more."""
-    followed = replace(lesson, rounds=lesson.rounds[: stop + 1])
-    if stop == 0:
-        return None
-    if same_price(lesson.task):
-        return followed.gap_to_optimal()
-    return followed.gap_to_optimal(max_cost=followed.rounds[-1].cost * (1.0 + 1e-9))
-
-
-def _below(problem: Problem, moments: list[Moment]) -> tuple[int, Shortfall] | None:
-    short = [each.round.guaranteed - each.round.performance for each in moments]
-    step = first_largest(short, SAME_GUARANTEE)
-    if short[step] <= SAME_GUARANTEE:
-        return None
-    now, name = moments[step], type(problem.learner).__name__
-    performance, mismatch = now.round.performance, now.round.mismatch
-    return step, shortfall(problem, now.view, now.demonstration, name, performance, mismatch)
-
-
-__all__ = ["Ending", "TeachingPlan", "ample", "plan", "same_price"]
+__all__ = ["Ending", "TeachingPlan"]

@@ -40,11 +40,18 @@ from .elements import (
 )
 from .expert import baseline_words, what_the_expert_does
 from .notes import cut_short, why_below
-from .stakes import goals_elements, goals_sentence, most_lost, reward_facts, stakes_sentence
+from .stakes import (
+    goals_elements,
+    goals_sentence,
+    most_lost,
+    recorded,
+    reward_facts,
+    stakes_sentence,
+    who_earns,
+)
 from .tables import differences_table, policy_rows
 
 REWARDS = ("best", "worst", "expert")
-EARNS = {False: "the expert earns", True: "the recordings earn, in the mean"}
 RELATIVE = "teaching risk in what policies can change"
 LEFT_OUT = "Left out, as it would have taken longer than the time for it: --seconds gives it more."
 EXPLAINED = {
@@ -137,7 +144,7 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
             Facts(
                 (
                     Fact("the best policy earns", found.best, earns),
-                    Fact(EARNS[found.readings is not None], found.expert, earns),
+                    Fact(who_earns(problem), found.expert, earns),
                     Fact("the worst policy earns", found.worst, earns),
                     *zero,
                     *(() if _risk_tells(found) else (hidden,)),
@@ -156,7 +163,7 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
             Data("mismatch", lambda: found.mismatch),
             Data("confidence", lambda: found.confidence),
             Data("worst_policy", lambda: policy_rows(witness)),
-            _could_go_wrong(found),
+            _could_go_wrong(problem, found),
             plain_amounts(
                 problem,
                 {"expert": found.demonstration.policy, "worst": found.witness},
@@ -249,9 +256,9 @@ def _bound_in_words(problem: Problem, proved: Certificate, bound: Bound) -> str:
     return f"{said}{more if terms['ε'] > 0.0 and terms['mismatch'] > 0.0 else ''}."
 
 
-def _could_go_wrong(found: Assessment) -> Section:
+def _could_go_wrong(problem: Problem, found: Assessment) -> Section:
     """The worst policy that looks the same, feature by feature."""
-    whose = "expert" if found.readings is None else "recorded"
+    whose = "recorded" if recorded(problem) else "expert"
     table = differences_table(
         "How the worst policy differs", found.differences, (whose, "worst", "reward lost")
     )
@@ -259,7 +266,7 @@ def _could_go_wrong(found: Assessment) -> Section:
     if found.differences:
         figure = differences_figure(found.differences, ("the expert", "the worst"))
         worst = found.differences[0]
-        elements = (Sentence(most_lost(worst) if worst.lost > 0.0 else ""), figure, table)
+        elements = (Sentence(most_lost(problem, worst) if worst.lost > 0.0 else ""), figure, table)
     elif found.witness is not None:
         elements = (Sentence("It has as much of each feature as the expert's."), table)
     return Section("The worst policy that could be mistaken for the expert's", elements)

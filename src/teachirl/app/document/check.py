@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from ...figures.digits import NOTHING, at_least, money, number, percent
 from ..decisions import Check, Notice, Oddity
 from ..problem import Problem
-from ..problem.places import listed, shown
+from ..problem.places import listed
 from .elements import Bullets, Column, Data, Fact, Facts, Headline, Section, Sentence, Table
 from .stakes import reward_range
+
+# Letters that are read at a glance.
+GLANCE = 120
 
 
 def check_headline(problem: Problem, found: Check) -> Headline:
@@ -86,7 +90,7 @@ def what_there_is(problem: Problem, found: Check) -> Section:
 
 
 def _notice(notice: Notice) -> str:
-    names = listed(map(shown, notice.names), limit=6)
+    names = _few(notice.names)
     many = len(notice.names) != 1
     is_, it, has = ("are", "them", "have") if many else ("is", "it", "has")
     return {
@@ -118,6 +122,15 @@ def _notice(notice: Notice) -> str:
         ),
         Oddity.NOTHING_TO_TEACH: "There is nothing that could be taught; [teach] says what could.",
     }[notice.kind]
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first six names or, if those are long, as many as are read at a glance; never a part."""
+    told = list(map(repr, names[:6]))
+    while len(told) > 1 and sum(map(len, told)) > GLANCE:
+        told.pop()
+    more = f", … ({len(names)} in all; --json lists them)" if len(names) > len(told) else ""
+    return ", ".join(told) + more
 
 
 def _counted(count: int, noun: str) -> str:

@@ -66,7 +66,10 @@ class _Kind(NamedTuple):
 # In the order in which a report has them.
 KINDS: dict[type, _Kind] = {
     TeachingPlan: _Kind(
-        "plan", "teach", plan_headline, (what_to_teach, what_is_different, if_the_reward_is_another)
+        "plan",
+        "teach",
+        plan_headline,
+        (what_to_teach, what_is_different, if_the_learner_misses, if_the_reward_is_another),
     ),
     Frontier: _Kind("frontier", "frontier", frontier_headline, (what_a_budget_buys,)),
     Assessment: _Kind(
@@ -142,14 +145,17 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
     doubted = Data("doubts", lambda: [each.text for each in doubts])
     yield Section("In short", (Facts(facts), Bullets((*doubts, *sentences)), doubted))
     yield what_the_expert_is_after(problem, known)
-    yield what_the_recordings_say(problem, known)
+    yield what_the_recordings_say(problem, known, _first(found, TeachingPlan))
     yield rests_on(problem, known)
     yield what_the_log_leaves_open(problem, known)
     if learner is not None:
         yield what_is_known(problem, learner)
     for each in found:
+        # Of a plan that teaches nothing the same is said where it is said how things stand.
+        idle = known is not None and isinstance(each, TeachingPlan) and not each.taught
         for make in KINDS[type(each)].sections:
-            yield make(problem, each)
+            if not (idle and make is if_the_learner_misses):
+                yield make(problem, each)
 
 
 def _report_sections(problem: Problem, found: list[Decision]) -> Iterator[Section]:

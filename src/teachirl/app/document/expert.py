@@ -37,7 +37,11 @@ def what_the_expert_does(account: ExpertAccount) -> Section:
         (
             Column("name", "feature"),
             Column("weight", "weight", number),
-            Column("", "amount", value=lambda each: number(each.amount, _scale(each))),
+            Column(
+                "",
+                "recorded" if account.estimated else "amount",
+                value=lambda each: number(each.amount, _scale(each)),
+            ),
             Column("amount", None),
             Column("earned", "earns", shown),
             Column("", "policies have", value=_range),
@@ -50,7 +54,8 @@ def what_the_expert_does(account: ExpertAccount) -> Section:
     )
     idle = f"{_capital(baseline_words(account.idle))} earns {shown(account.idle_reward)}."
     small = [each for each in account.never_collected if each not in account.passed_over]
-    left = f"The expert never collects {_earning(small)}." if small else ""
+    who = "In what was recorded the expert" if account.estimated else "The expert"
+    left = f"{who} never collects {_earning(small)}." if small else ""
     return Section("What the expert does", (table, Sentence(idle), Sentence(left)))
 
 
@@ -74,9 +79,9 @@ def _warnings(account: ExpertAccount) -> Iterator[str]:
         )
     if account.hardly_better:
         yield (
-            f"Look at the expert first: it earns {number(account.reward)}, hardly better than "
-            f"{baseline_words(account.idle)} ({number(account.idle_reward)}). What is guaranteed "
-            "of those who imitate it is worth little."
+            f"Look at the expert first: {seen}it earns {number(account.reward)}, hardly better "
+            f"than {baseline_words(account.idle)} ({number(account.idle_reward)}). What is "
+            "guaranteed of those who imitate it is worth little."
         )
 
 

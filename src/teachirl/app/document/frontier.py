@@ -6,12 +6,15 @@ from ...figures.digits import (
     NOTHING,
     asked,
     at_least,
+    at_most,
     money,
     percent_at_least,
     percent_at_most,
     risk,
 )
-from ..decisions import Frontier, Point
+from ...precision import up
+from ...teaching.goal import GoalKind
+from ..decisions import Cut, Frontier, Point
 from ..problem import Problem
 from .charts import frontier_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
@@ -45,8 +48,7 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
     # A cheaper set may be there that was not looked at.
     cheapest = enough is not None and found.enough_at_least == enough.cost
     if enough is None:
-        tried = "" if found.enough_at_least is None and not found.left_out else " that was tried"
-        said = f"No set of features{tried} guarantees {wanted}. {missed(goals)}, by the best."
+        said = f"{_none_found(found)} guarantees {wanted}. {missed(goals)}, by the best."
     else:
         known = "" if cheapest and not found.left_out else " found"
         said = (
@@ -64,6 +66,18 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
     return (show, *facts), (Sentence(said), loss, short)
 
 
+def _none_found(found: Frontier) -> str:
+    """How it is known that no set does; or why none was found."""
+    if found.enough_at_least is None and not found.left_out:
+        return "No set of features"
+    if found.cut is None:
+        return "No set of features that was tried"
+    until = "Before Ctrl-C"
+    if found.cut is Cut.OUT_OF_TIME:
+        until = f"In the {found.seconds:g} seconds that there were"
+    return f"{until}, no set of features was found that"
+
+
 def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
     """What can be guaranteed for how much."""
     scale = reward_range(problem)
@@ -76,6 +90,7 @@ def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
             Column("guaranteed", "guaranteed", percent_at_least),
             Column("at_most", None if found.exact else "at most", percent_at_most),
             Column("reward", "reward", lambda x: at_least(x, scale)),
+            *_loss_column(problem, found),
             Column("risk", "risk" if tells else None, risk),
             Column("features", None),
             Column("", "teach", value=_set),
@@ -95,6 +110,21 @@ def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
             Data("enough_at_least", lambda: found.enough_at_least),
             Data("wanted", lambda: found.wanted),
             Data("enough", lambda: found.enough),
+        ),
+    )
+
+
+def _loss_column(problem: Problem, found: Frontier) -> tuple[Column, ...]:
+    """How far behind the expert learners may be, if that was asked about."""
+    if not any(each.goal.kind is GoalKind.MAX_LOSS for each in found.stakes.goals):
+        return ()
+    earned, scale = problem.goals.expert_reward, reward_range(problem)
+    return (
+        Column(
+            "",
+            "loss at most",
+            lambda x: at_most(x, scale),
+            lambda point: max(up(earned - point.reward), 0.0),
         ),
     )
 

@@ -16,7 +16,7 @@ from ..decisions import (
     Step,
     TeachingPlan,
 )
-from ..decisions.teaching_plan import same_price
+from ..decisions.planning import same_price
 from ..problem import Problem, Show
 from .amounts import plain_amounts
 from .charts import plan_figure
@@ -249,7 +249,7 @@ def _steps_table(problem: Problem, plan: TeachingPlan) -> Table:
             Column("risk", "risk" if tells else None, risk),
             Column("guaranteed", "guaranteed", percent_at_least),
             Column("reward", "reward", lambda x: at_least(x, scale)),
-            *_limit_columns(plan),
+            *_goal_columns(plan),
             Column("amounts", None),
             Column("performance", "simulated", percent_at_least),
             Column("mismatch", None),
@@ -262,15 +262,15 @@ def _steps_table(problem: Problem, plan: TeachingPlan) -> Table:
     )
 
 
-def _limit_columns(plan: TeachingPlan) -> Iterator[Column]:
-    """How much of each feature with a limit there may be after a step."""
+def _goal_columns(plan: TeachingPlan) -> Iterator[Column]:
+    """How much of each feature with a limit there may be after a step, and how much loss."""
     for each in plan.stakes.goals:
-        if each.goal.kind is GoalKind.LIMIT:
-            yield _limit_column(each.goal)
+        if each.goal.kind in (GoalKind.LIMIT, GoalKind.MAX_LOSS):
+            yield _goal_column(each.goal)
 
 
-def _limit_column(goal: Goal) -> Column:
-    heading = f"{goal.name} at {'most' if goal.most else 'least'}"
+def _goal_column(goal: Goal) -> Column:
+    heading = f"{goal.name or 'loss'} at {'most' if goal.most else 'least'}"
     return Column("", heading, value=lambda step: amount_of(goal, step.amounts[goal.number]))
 
 

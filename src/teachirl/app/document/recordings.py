@@ -2,40 +2,75 @@
 
 from __future__ import annotations
 
-from ...figures.digits import asked, at_least, at_most, number, percent_at_least, small
-from ..decisions import Assessment, Enough, Readings
+from ...figures.digits import asked, at_least, at_most, percent_at_least, small
+from ..decisions import Assessment, Enough, Readings, TeachingPlan
 from ..problem import Problem
 from .elements import Bullets, Column, Section, Sentence, Table
+from .stakes import reward_range, who_earns
 
 
-def what_the_recordings_say(problem: Problem, found: Assessment | None) -> Section:
-    """Both readings of recorded episodes; nothing if nothing was recorded.
+def what_the_recordings_say(
+    problem: Problem, known: Assessment | None, plan: TeachingPlan | None
+) -> Section:
+    """Both readings of recorded episodes, as things stand and after a plan; nothing if nothing was
+    recorded.
 
     Parameters
     ----------
     problem : Problem
-    found : Assessment, which has them; None if there is none
+    known : Assessment, which has them as things stand; None if there is none
+    plan : TeachingPlan, which has them after it; None if there is none
 
     Returns
     -------
     Section
     """
-    title, both = "What the recordings say", None if found is None else found.readings
-    if both is None:
+    title, now = "What the recordings say", None if known is None else known.readings
+    then = None if plan is None or (now and not plan.taught) else plan.readings
+    before = None if plan is None or now else plan.readings_before
+    before = before if now is None else now.both
+    if before is None:
         return Section(title, ())
+    taught = plan is not None and bool(plan.taught)
     table = Table(
         "Two readings of the recordings",
         (
-            Column("name", "if"),
-            Column("mismatch", "up to", lambda x: small(x) if x < 1e-9 else at_most(x)),
-            Column("guaranteed", "guaranteed", percent_at_least),
-            Column("confidence", "confidence", asked),
+            Column("name", "if", value=lambda row: row[0].name),
+            Column("mismatch", "up to", _up_to, lambda row: row[0].mismatch),
+            Column("guaranteed", "guaranteed", percent_at_least, lambda row: row[0].guaranteed),
+            *(() if then is None else _after_the_plan(taught)),
+            Column("confidence", "confidence", asked, lambda row: row[0].confidence),
         ),
-        (both.recordings, both.expert),
+        tuple(zip(before, before if then is None else then.both, strict=True)),
         "readings",
     )
-    said = (_taken(problem), _error(both), _earned(problem, both), _needed(both.enough))
+    told = [(each, after) for each, after in ((now, False), (then, taught)) if each is not None]
+    said = [_taken(problem), *(_error(*each) for each in told)]
+    said += [_earned(problem, told[0][0])] if told else []
+    said += [_needed(both.enough, after) for both, after in told[-1:]]
     return Section(title, (table, Bullets(tuple(map(Sentence, said)), "recorded")))
+
+
+def _after_the_plan(taught: bool) -> tuple[Column, ...]:
+    """The same once something is taught; for programs alone if nothing is."""
+    within, reached = "after the plan, up to", "guaranteed by the plan"
+    return (
+        Column("mismatch_by_plan", within if taught else None, _up_to, lambda row: row[1].mismatch),
+        Column(
+            "guaranteed_by_plan",
+            reached if taught else None,
+            percent_at_least,
+            lambda row: row[1].guaranteed,
+        ),
+    )
+
+
+def _up_to(mismatch: float) -> str:
+    return small(mismatch) if mismatch < 1e-9 else at_most(mismatch)
+
+
+def _begun(after: bool, text: str) -> str:
+    return f"After the plan, {text[:1].lower()}{text[1:]}" if after else text
 
 
 def _taken(problem: Problem) -> str:
@@ -48,37 +83,40 @@ def _taken(problem: Problem) -> str:
     return f"All else takes the {which} reading; {other}"
 
 
-def _error(both: Readings) -> str:
-    cut = small(both.cut) if small(both.cut).startswith("<") else at_most(both.cut)
-    return (
+def _error(both: Readings, after: bool) -> str:
+    return _begun(
+        after,
         f"The expert may differ from the recordings by {at_most(both.expert.mismatch)} in the "
-        f"learner's features: {cut} as episodes were cut off, which longer ones "
-        f"mend, and {at_most(both.chance)} by chance, which more of them mend."
+        f"learner's features: {_up_to(both.cut)} as episodes were cut off, which longer ones "
+        f"mend, and {at_most(both.chance)} by chance, which more of them mend.",
     )
 
 
 def _earned(problem: Problem, both: Readings) -> str:
-    low, high = both.earns
+    (low, high), scale = both.earns, reward_range(problem)
+    mean = float(problem.weights @ problem.task.demonstration.expectations)
     return (
-        f"The expert earns between {at_least(low)} and {at_most(high)} (confidence "
-        f"{asked(both.expert.confidence)}); the recordings' mean is "
-        f"{number(float(problem.weights @ problem.task.demonstration.expectations))}."
+        f"The expert earns between {at_least(low, scale)} and {at_most(high, scale)} (confidence "
+        f"{asked(both.expert.confidence)}); {who_earns(problem)}, {at_least(mean, scale)}."
     )
 
 
-def _needed(enough: Enough) -> str:
+def _needed(enough: Enough, after: bool) -> str:
     wanted = percent_at_least(enough.wanted)
+    said = f"For the second reading to guarantee {wanted} would take far too many episodes."
     if enough.steps is None:
-        return (
+        said = (
             f"No number of episodes would guarantee {wanted}: learners who match the recordings "
             "may do worse. Teach more, or show something else."
         )
-    if enough.episodes is None:
-        return f"For the second reading to guarantee {wanted} would take far too many episodes."
-    return (
-        f"For the second reading to guarantee {wanted} would take about {enough.episodes} episodes "
-        f"of {enough.steps} steps that vary as these do."
-    )
+    elif enough.episodes == 0:
+        said = f"For the second reading to guarantee {wanted} these episodes are enough."
+    elif enough.episodes is not None:
+        said = (
+            f"For the second reading to guarantee {wanted} would take about {enough.episodes} "
+            f"episodes of {enough.steps} steps that vary as these do."
+        )
+    return _begun(after, said)
 
 
 __all__ = ["what_the_recordings_say"]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ...figures.digits import asked, at_least, percent_at_least
-from ..decisions import Assessment
+from ..decisions import Assessment, TeachingPlan
+from ..decisions.misses import episodes_end
 from ..problem import Problem
 from .charts import sensitivity_figure
 from .elements import Column, Data, Element, Explanation, Section, Sentence, Table
 from .stakes import reward_range
 
 TITLE = "If the learner misses what is shown"
+AFTER = ", after the plan"
 LEFT_OUT = "Left out, as it would have taken longer than the time for it: --seconds gives it more."
 ABOUT = (
     "No learner matches to the last digit. A mismatch is counted in units of what policies can "
@@ -24,21 +26,23 @@ FLATTERED = (
 )
 
 
-def if_the_learner_misses(problem: Problem, found: Assessment) -> Section:
-    """What is guaranteed at a few mismatches, as a row and a curve.
+def if_the_learner_misses(problem: Problem, found: Assessment | TeachingPlan) -> Section:
+    """What is guaranteed at a few mismatches, as things stand or after a plan: a row and a curve.
 
     Parameters
     ----------
     problem : Problem
-    found : Assessment
+    found : Assessment or TeachingPlan
 
     Returns
     -------
     Section
     """
     known = found.sensitivity
+    then = isinstance(found, TeachingPlan) and bool(found.taught)
+    title = f"{TITLE}{AFTER if then else ''}"
     if known is None:
-        return Section(TITLE, (Sentence(LEFT_OUT),))
+        return Section(title, (Sentence(LEFT_OUT),))
     task, scale = problem.task, reward_range(problem)
     shares = [0.0, *known.shares.tolist()]
     exact = not found.mismatch
@@ -55,8 +59,10 @@ def if_the_learner_misses(problem: Problem, found: Assessment) -> Section:
     points = [(shares[i], performances[i] or 0.0) for i in told]
     elements: tuple[Element, ...] = (
         Explanation(ABOUT),
-        Sentence(FLATTERED if found.ends else "", "flattered"),
-        Table("What is guaranteed at a few mismatches", tuple(columns), rows),
+        Sentence(FLATTERED if episodes_end(problem) else "", "flattered"),
+        Table(
+            f"What is guaranteed at a few mismatches{AFTER if then else ''}", tuple(columns), rows
+        ),
         sensitivity_figure(points),
         Data(
             "sensitivity",
@@ -66,7 +72,7 @@ def if_the_learner_misses(problem: Problem, found: Assessment) -> Section:
             ],
         ),
     )
-    return Section(TITLE, elements)
+    return Section(title, elements)
 
 
 def _column(place: int, heading: str) -> Column:

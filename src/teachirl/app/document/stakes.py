@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...figures.digits import alike, asked, at_least, at_most, number, percent_at_least
+from ...figures.digits import ROUNDING, alike, asked, at_least, at_most, number, percent_at_least
 from ...precision import SEARCH_TIE
 from ...teaching.goal import Goal, GoalKind
 from ..decisions import Difference, GoalResult, Stakes
@@ -15,7 +15,6 @@ from .elements import Column, Data, Element, Fact, Section, Sentence, Table
 def reward_facts(problem: Problem, stakes: Stakes, when: str) -> tuple[Fact, ...]:
     """What a percentage means: the reward that is guaranteed (`when`), and the expert's."""
     scale = reward_range(problem)
-    known = "" if problem.expert.error == 0.0 else ", by what was recorded"
     return (
         Fact(
             f"reward guaranteed {when}",
@@ -24,7 +23,7 @@ def reward_facts(problem: Problem, stakes: Stakes, when: str) -> tuple[Fact, ...
             "guaranteed_reward",
         ),
         Fact(
-            f"the expert earns{known}",
+            who_earns(problem),
             stakes.expert,
             lambda x: at_least(x, scale),
             "expert_reward",
@@ -37,21 +36,49 @@ def reward_range(problem: Problem) -> float:
     return problem.task.best.value - problem.task.worst.value
 
 
+def recorded(problem: Problem) -> bool:
+    """Whether what the expert does is known from recorded episodes alone."""
+    return problem.expert.error > 0.0
+
+
+def who_earns(problem: Problem) -> str:
+    """Whose reward it is that is told as the expert's: an estimate is called one."""
+    if recorded(problem):
+        return "the recordings earn, in the mean"
+    return "the expert earns" + ("" if problem.world.model is None else ", by the log's estimate")
+
+
 def in_reward(problem: Problem, stakes: Stakes, when: str) -> str:
     """How much less than the expert a learner may earn, and through which feature."""
     scale, lost = reward_range(problem), stakes.most_lost
     if stakes.loss <= SEARCH_TIE * scale:
         return f"{when}, every learner who matches earns what the expert does, up to rounding."
-    lost_at_most = at_most(stakes.loss, scale)
-    said = f"{when}, a learner who matches may earn up to {lost_at_most} less than the expert."
-    return said if lost is None else f"{said} {most_lost(lost)}"
+    less = f"up to {at_most(stakes.loss, scale)} less than the expert{_at_most_earned(problem)}"
+    behind = stakes.expert - stakes.reward
+    if recorded(problem) and behind > SEARCH_TIE * scale:
+        less = f"up to {at_most(behind, scale)} less than the recordings' mean, and {less}"
+    said = f"{when}, a learner who matches may earn {less}."
+    return said if lost is None else f"{said} {most_lost(problem, lost)}"
 
 
-def most_lost(lost: Difference) -> str:
+def _at_most_earned(problem: Problem) -> str:
+    """What the expert earns at most, if that is not known exactly: losses count from there."""
+    task, most = problem.task, problem.goals.expert_reward
+    if not recorded(problem) and problem.world.model is None:
+        return ""
+    said = f", who earns {at_most(most, reward_range(problem))} at most"
+    if most >= task.best.upper:
+        return f"{said}, as every policy does"
+    sure = problem.expert.confidence if recorded(problem) else 1.0
+    return f"{said} (confidence {asked(sure)})" if sure < 1.0 else said
+
+
+def most_lost(problem: Problem, lost: Difference) -> str:
     """The feature whose change costs most, with both amounts."""
     expert, other = alike(lost.expert, lost.other)
+    whose = "in the recordings" if recorded(problem) else "for the expert"
     return (
-        f"Most can be lost through {lost.name}: {expert} of it for the expert, {other} for the "
+        f"Most can be lost through {lost.name}: {expert} of it {whose}, {other} for the "
         f"worst policy that looks the same, which costs {number(lost.lost)}."
     )
 
@@ -83,6 +110,17 @@ def amount_of(goal: Goal, amount: float) -> str:
     if goal.kind is GoalKind.GUARANTEE:
         return percent_at_least(amount)
     return at_most(amount, goal.scale) if goal.most else at_least(amount, goal.scale)
+
+
+def promised(goal: Goal, amount: float) -> str:
+    """What is guaranteed of a goal, in the words in which it was asked for."""
+    said = amount_of(goal, amount)
+    return {
+        GoalKind.GUARANTEE: f"{said} or more",
+        GoalKind.MAX_LOSS: f"a loss of at most {said}",
+        GoalKind.AT_LEAST: f"a reward of at least {said}",
+        GoalKind.LIMIT: f"{goal.name} at {'most' if goal.most else 'least'} {said}",
+    }[goal.kind]
 
 
 def guaranteed_of(result: GoalResult) -> str:
@@ -124,7 +162,7 @@ def goals_elements(stakes: Stakes) -> tuple[Element, ...]:
     alone = [each.goal.kind for each in stakes.goals] == [GoalKind.GUARANTEE]
     shown = (
         Column("", "asked for", value=lambda each: asked_for(each.goal)),
-        Column("", "guaranteed", value=lambda each: amount_of(each.goal, each.amount)),
+        Column("", "guaranteed", value=lambda each: promised(each.goal, each.amount)),
         Column("", "what is shown has", value=_own),
         Column("", "is it met?", value=lambda each: "yes" if each.met else "no"),
     )
@@ -150,7 +188,8 @@ def goals_elements(stakes: Stakes) -> tuple[Element, ...]:
 def _own(each: GoalResult) -> str:
     if each.goal.kind is GoalKind.GUARANTEE:
         return percent_at_least(each.own)
-    return alike(each.own, each.amount)[0]
+    own = each.own if abs(each.own) > ROUNDING * each.goal.scale else 0.0
+    return alike(own, each.amount)[0]
 
 
 def given_up(differences: Iterable[Difference]) -> str:
@@ -179,7 +218,9 @@ __all__ = [
     "guaranteed_of",
     "missed",
     "most_lost",
+    "recorded",
     "reward_facts",
     "reward_range",
     "stakes_sentence",
+    "who_earns",
 ]
