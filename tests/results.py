@@ -1,6 +1,5 @@
 """Results to report on, put together from the library's parts."""
 
-import math
 from dataclasses import replace
 from itertools import accumulate
 

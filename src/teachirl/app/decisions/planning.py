@@ -46,7 +46,7 @@ def plan(
     Parameters
     ----------
     problem : Problem
-    seconds : how long to plan; what is planned by then, or on Ctrl-C, is returned, and `cut` says so
+    seconds : how long to plan; what is planned by then, or on Ctrl-C, is the plan; `cut` says so
     progress : Progress, to tell of what is being done; by default nobody is told
     kept : Kept, where what is proved is kept if planning is cut short; by default nowhere
     watch : called with what is known to be guaranteed, as soon as something is, and now and then
