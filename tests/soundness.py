@@ -195,7 +195,7 @@ def mismatches(case: Case) -> Iterator[Pair]:
         found = ti.worst_case(mdp, view, case.weights, case.shown, epsilon)
         if found.witness is not None:
             others.append(found.witness)
-        proved = ti.certify(mdp, view, case.weights, case.shown, epsilon)
+        proved = ti.certify(mdp, view, case.weights, case.shown, epsilon, worst=found)
         for one in others:
             mu = exact_lp.expectations(mdp, one)
             if _distance(view, mu, case.mu) <= exact(epsilon) ** 2:

@@ -7,8 +7,6 @@ import re
 from functools import cached_property
 from importlib import import_module
 
-import pytest
-
 import teachirl as ti
 
 UNDERLINED = re.compile(r"^([A-Z][\w ]*)\n-{3,}$", flags=re.MULTILINE)
@@ -81,25 +79,26 @@ def taken(thing):
     return [name for name in inspect.signature(thing).parameters if name not in ("self", "cls")]
 
 
-@pytest.mark.parametrize("name", OBJECTS)
-def test_what_it_takes_is_documented(name):
-    said = sections(OBJECTS[name])
-    assert said[""].strip(), "no summary"
-    known = entries("".join(said.get(title, "") for title in ("Parameters", "Attributes")))
-    wanted = taken(OBJECTS[name])
-    assert [each for each in wanted if each not in known] == [], "missing"
-    if inspect.isfunction(OBJECTS[name]):
-        assert [each for each in known if each not in wanted] == [], "not taken"
-    assert [each for each in known if not TYPED.match(known[each])] == [], "without a type or shape"
+def test_what_it_takes_is_documented():
+    for name, thing in OBJECTS.items():
+        said, wanted = sections(thing), taken(thing)
+        assert said[""].strip(), f"{name}: no summary"
+        known = entries("".join(said.get(title, "") for title in ("Parameters", "Attributes")))
+        assert [each for each in wanted if each not in known] == [], f"{name}: missing"
+        if inspect.isfunction(thing):
+            assert [each for each in known if each not in wanted] == [], f"{name}: not taken"
+        untyped = [each for each in known if not TYPED.match(known[each])]
+        assert untyped == [], f"{name}: without a type or shape"
 
 
-@pytest.mark.parametrize("name", [name for name in OBJECTS if inspect.isfunction(OBJECTS[name])])
-def test_what_it_gives_is_documented(name):
-    gives = inspect.signature(OBJECTS[name]).return_annotation
-    if gives not in (None, "None"):
-        assert {"Returns", "Yields"} & sections(OBJECTS[name]).keys()
+def test_what_it_gives_is_documented():
+    for name, thing in OBJECTS.items():
+        if inspect.isfunction(thing):
+            gives = inspect.signature(thing).return_annotation
+            if gives not in (None, "None"):
+                assert {"Returns", "Yields"} & sections(thing).keys(), name
 
 
-@pytest.mark.parametrize("name", EXPORTED)
-def test_there_is_an_example(name):
-    assert ">>> " in sections(EXPORTED[name]).get("Examples", "")
+def test_there_is_an_example():
+    for name, thing in EXPORTED.items():
+        assert ">>> " in sections(thing).get("Examples", ""), name

@@ -109,13 +109,26 @@ def grid(seed: int, slip: float, rows: int = 4, n: int = 12):
     return mdp, view, w, awkward(features, view, rng)
 
 
+@cache
+def exact_on_grid(seed: int, slip: float, mismatch: float = 0.0, *, optimal: bool = True):
+    """What each feature of a grid guarantees if an optimal policy is shown, or the uniform one."""
+    mdp, view, w, features = grid(seed, slip)
+    policy = ti.optimal_policy(mdp, w).policy if optimal else ti.Policy.uniform(mdp)
+    return one_by_one(mdp, view, w, policy, features, mismatch, method="bundle")
+
+
+# Those who compare with the same exact numbers do so in one process.
+on_grids = pytest.mark.xdist_group("exact on grids")
+
+
+@on_grids
 @pytest.mark.parametrize("slip", [0.0, 0.3])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_pick_on_grids(seed, slip):
     mdp, view, w, features = grid(seed, slip)
     for policy in (ti.optimal_policy(mdp, w).policy, ti.Policy.uniform(mdp)):
         raced = race(mdp, view, w, policy, features)
-        exact = one_by_one(mdp, view, w, policy, features, method="bundle")
+        exact = exact_on_grid(seed, slip, optimal=policy.is_deterministic)
         doubt = 2e-7 * span_of(mdp, w)
         check_race(raced, exact, doubt)
         check_pick(raced.best, exact, 1e-6 * span_of(mdp, w), doubt)
@@ -162,12 +175,11 @@ def test_the_pick_where_learners_may_miss_by_a_little(data):
     check_pick(raced.best, exact, tie_of(mdp, w, 1e-3), doubt)
 
 
+@on_grids
 def test_witnesses_spare_worst_cases_where_learners_may_miss():
     mdp, view, w, features = grid(0, 0.0)
     raced = race(mdp, view, w, ti.optimal_policy(mdp, w).policy, features, 0.05, tolerance=1e-4)
-    exact = one_by_one(
-        mdp, view, w, ti.optimal_policy(mdp, w).policy, features, 0.05, method="bundle"
-    )
+    exact = exact_on_grid(0, 0.0, 0.05)
     check_race(raced, exact, 1e-5 * span_of(mdp, w))
     check_pick(raced.best, exact, 1e-4 * span_of(mdp, w), 1e-5 * span_of(mdp, w))
     assert raced.weighed < len(features)
@@ -239,6 +251,7 @@ def test_points_bound_what_lies_between_them():
     assert points.least.tolist() == [-5.0, -17.0 / 3.0, -17.0 / 3.0]
 
 
+@on_grids
 @pytest.mark.parametrize("limit", [40, 100_000])
 def test_contenders_share_the_pool_and_a_small_one_will_do(limit):
     mdp, view, w, features = grid(0, 0.0)
@@ -249,7 +262,7 @@ def test_contenders_share_the_pool_and_a_small_one_will_do(limit):
     present.settle()
     master = present.search.master
     master.limit = max(limit, master.count)
-    exact = one_by_one(mdp, view, w, policy, features, method="bundle") - float(w @ mu)
+    exact = exact_on_grid(0, 0.0) - float(w @ mu)
     doubt = 2e-6 * span_of(mdp, w)
     useful = np.flatnonzero(~present.pool.directions.lacking)
     for candidate in useful:
@@ -303,13 +316,14 @@ def test_the_teacher_picks_what_the_race_finds_and_nothing_else():
     assert not choice.scores.flags.writeable
 
 
+@on_grids
 @pytest.mark.parametrize("mismatch", [0.0, 0.05])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_second_is_the_best_of_the_others(seed, mismatch):
     mdp, view, w, features = grid(seed, 0.0)
     task = ti.Task(mdp, w, view, features)
     policy, span = ti.optimal_policy(mdp, w).policy, span_of(mdp, w)
-    exact = one_by_one(mdp, view, w, policy, features, mismatch, method="bundle")
+    exact = exact_on_grid(seed, 0.0, mismatch)
     raced = race(mdp, view, w, policy, features, mismatch)
     assert raced.second is not None and raced.second == raced.second_single != raced.best
     others = np.delete(np.arange(len(features)), raced.best)

@@ -67,10 +67,10 @@ def check_equal(situation, learner):
     return choice
 
 
-def grid_task(seed, *, slip=0.0, rows=3, size=6, **options):
+def grid_task(seed, *, slip=0.0, rows=3, size=6, block=2, **options):
     """Teachable: single features, a random one, a zero, copies, and what is seen already."""
     rng = np.random.default_rng(seed)
-    mdp = ti.worlds.gridworld(size, block=2, slip=slip)
+    mdp = ti.worlds.gridworld(size, block=block, slip=slip)
     k = mdp.n_features
     A = rng.normal(size=(rows, k))
     singles = np.eye(k)[rng.permutation(k)[:5]]
@@ -80,10 +80,11 @@ def grid_task(seed, *, slip=0.0, rows=3, size=6, **options):
     return ti.Task(mdp, rng.normal(size=k), ti.Worldview(A), teachable, **options)
 
 
-@pytest.mark.parametrize("slip", [0.0, 0.3])
+@pytest.mark.parametrize(("slip", "size", "block"), [(0.0, 6, 2), (0.3, 3, 1)])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_choice_is_that_of_exhaustive_simulation(seed, slip):
-    task = grid_task(seed, slip=slip, rows=1 + seed)
+def test_the_choice_is_that_of_exhaustive_simulation(seed, slip, size, block):
+    """With as many features in the small grid that slips, where all is slower."""
+    task = grid_task(seed, slip=slip, rows=1 + seed, size=size, block=block)
     most = 30 if slip else 300
     for learner in (Projection(max_steps=most), Projection(1e-2, most), Projection(1e-6, 20)):
         situation = situation_of(task, learner)

@@ -337,7 +337,7 @@ def test_wrong_arguments(arguments, message):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "slip"), [(1000, 0.0), (500, 0.3)])
+@pytest.mark.parametrize(("size", "slip"), [(1000, 0.0), (300, 0.3)])
 def test_up_to_a_million_states(size, slip):
     mdp = ti.worlds.gridworld(size, 20, 0.9, slip)
     w = np.random.default_rng(0).normal(size=mdp.n_features)

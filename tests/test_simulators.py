@@ -346,8 +346,8 @@ class TestMiniGrid:
         assert len(set(world.mdp.dynamics.state_names)) == world.mdp.n_states
 
     def test_rejection_sampling_ends_with_a_message(self):
-        with pytest.raises(ti.InvalidInputError, match="more than 500 "):
-            ti.worlds.from_simulator("MiniGrid-Dynamic-Obstacles-5x5-v0", 0.9, max_branches=500)
+        with pytest.raises(ti.InvalidInputError, match="more than 100 "):
+            ti.worlds.from_simulator("MiniGrid-Dynamic-Obstacles-5x5-v0", 0.9, max_branches=100)
 
     def test_instructions_that_remember_are_refused(self):
         with made("BabyAI-GoToObj-v0") as env, pytest.raises(ti.InvalidInputError, match="BabyAI"):

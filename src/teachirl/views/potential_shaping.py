@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -61,7 +62,7 @@ class Indistinct:
 
 
 def indistinct_directions(mdp: MDP) -> Indistinct:
-    """The directions c with ⟨c, μ⟩ the same for all policies.
+    """The directions c with ⟨c, μ⟩ the same for all policies; of one MDP they are found once.
 
     Needs memory for one number a state and feature, and some time: of the order of a factorisation
     of the MDP, or 50 products with its transitions, for each feature.
@@ -82,6 +83,15 @@ def indistinct_directions(mdp: MDP) -> Indistinct:
     >>> never.basis.shape, bool(np.abs(never.project(np.ones(5))).max() < 1e-14)
     ((2, 5), True)
     """
+    if mdp not in _known:
+        _known[mdp] = _found(mdp)
+    return _known[mdp]
+
+
+_known: WeakKeyDictionary[MDP, Indistinct] = WeakKeyDictionary()
+
+
+def _found(mdp: MDP) -> Indistinct:
     if mdp.n_features == 0:
         return Indistinct(frozen(np.empty((0, 0))), 0.0)
     world = _Reachable(mdp)
