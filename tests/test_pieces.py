@@ -1,6 +1,10 @@
 """What may take long is done in pieces: the same digits, and the clock is looked at in between."""
 
+import importlib
 import math
+import signal
+import threading
+import time
 from functools import cache
 
 import numpy as np
@@ -9,9 +13,12 @@ import pytest
 import teachirl as ti
 from teachirl.arrays import frozen
 from teachirl.guarantees.solvers import bundle, mismatches
-from teachirl.mdp import clock, kernels
+from teachirl.mdp import clock, evaluation, kernels
 from teachirl.mdp.evaluation import Method
 from teachirl.mdp.occupancy import chain_of
+from teachirl.mdp.soft_planning import SoftModel
+
+worst_cases = importlib.import_module("teachirl.guarantees.worst_case")
 
 
 @cache
@@ -83,6 +90,83 @@ def test_an_evaluation_in_pieces(name, method, flow, columns, monkeypatch, looks
     assert len(looks) <= columns
     assert (found is None) == (whole is None) == (method is Method.ITERATION and name == "slip")
     assert found is None or np.array_equal(found, whole)
+
+
+@pytest.mark.parametrize("method", [Method.ELIMINATION, Method.BAND])
+@pytest.mark.parametrize("name", ["slip", "slow", "components"])
+def test_an_elimination_in_pieces(name, method, monkeypatch, looks):
+    mdp = world(name)
+    b = frozen(np.random.default_rng(2).random((mdp.n_states, 4)))
+    found = []
+    for piece in (1, 1 << 40):
+        monkeypatch.setattr(kernels, "PIECE", piece)
+        chain = chain_of(mdp, ti.Policy.uniform(mdp))
+        assert method is Method.ELIMINATION or chain.usual.order is not None
+        looks.clear()
+        solve = getattr(chain, f"_by_{method.name.lower()}")
+        found.append([solve(b, np.full(4, 1e-9), flow) for flow in (False, True)])
+        # What is found once serves for values and for visits.
+        assert len(looks) == 1 if piece > 1 else len(looks) > 10
+    assert all(np.array_equal(*pair) for pair in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("name", ["slip", "sure", "mixing", "slow"])
+def test_a_soft_plan_in_pieces(name, monkeypatch, looks):
+    model = SoftModel(world(name))
+    w = np.random.default_rng(1).normal(size=model.mdp.n_features)
+    found = []
+    for piece in (1, 1 << 40):
+        monkeypatch.setattr(kernels, "PIECE", piece)
+        looks.clear()
+        point = model.at(10.0 * w)
+        assert len(looks) == 1 if piece > 1 else len(looks) > 5
+        looks.clear()
+        found.append((point.values, point.chances, model.visits(point.chances)))
+        assert len(looks) == 1 if piece > 1 else len(looks) > 2
+    assert all(np.array_equal(*pair) for pair in zip(*found, strict=True))
+
+
+def test_a_soft_plan_out_of_time(looks):
+    model = SoftModel(world("slip"))
+    for work in (lambda: model.at(np.ones(16)), lambda: model.visits(np.full(256, 0.25))):
+        with pytest.raises(clock.OutOfTimeError), clock.limited(clock.seconds() - 1.0):
+            work()
+
+
+class TestAside:
+    """What cannot be cut in pieces: a thread does it."""
+
+    def test_what_it_comes_to(self):
+        assert clock.aside(threading.get_ident) != threading.get_ident()
+        with pytest.raises(ZeroDivisionError):
+            clock.aside(lambda: 1 // 0)
+
+    def test_time_that_is_up(self):
+        release, began = threading.Event(), time.perf_counter()
+        work = lambda: clock.aside(lambda: release.wait(60.0))  # noqa: E731
+        assert clock.in_time(clock.seconds() + 0.05, work) is None
+        release.set()
+        assert time.perf_counter() - began < 30.0
+
+    def test_ctrl_c(self):
+        release = threading.Event()
+        threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
+        with pytest.raises(KeyboardInterrupt):
+            clock.aside(lambda: release.wait(60.0))
+        release.set()
+
+    def test_superlu_if_it_is_long(self, monkeypatch):
+        mdp, release = world("slow"), threading.Event()
+        b = frozen(np.random.default_rng(2).random((mdp.n_states, 4)))
+        chains = [chain_of(mdp, ti.Policy.uniform(mdp)) for _ in range(3)]
+        assert chains[0].usual.band < math.inf
+        here = chains[0]._by_factors(b, np.zeros(4), True)
+        monkeypatch.setattr(evaluation, "LONG", 0.0)
+        assert np.array_equal(here, chains[1]._by_factors(b, np.zeros(4), True))
+        monkeypatch.setattr(evaluation, "splu", lambda *_, **__: release.wait(60.0))
+        with pytest.raises(clock.OutOfTimeError), clock.limited(clock.seconds() + 0.05):
+            chains[2]._by_factors(b, np.zeros(4), True)
+        release.set()
 
 
 @pytest.mark.parametrize("name", WORLDS)
@@ -158,3 +242,91 @@ def test_mismatches_out_of_time(case, monkeypatch, looks):
         )
         for each, known in zip(found, exact, strict=True):
             assert each.lower <= known.upper and known.lower <= each.upper
+
+
+def test_no_time_to_evaluate_what_is_shown(case, monkeypatch, looks):
+    mdp, view, w, expert = case
+    exact, ticks = ti.worst_case(*case), iter(range(10**6))
+    lucky = ti.best_case(*case)
+    monkeypatch.setattr(clock, "seconds", lambda: float(next(ticks)))
+    monkeypatch.setattr(worst_cases, "GRACE", 0.0)
+    looks.clear()
+    found = ti.worst_case(*case, max_seconds=0.5)
+    assert len(looks) == 1
+    assert found.status is ti.WorstCaseStatus.OUT_OF_BUDGET
+    assert -math.inf < found.lower <= exact.lower and found.upper == math.inf
+    assert found.witness is None and not found.theta.any()
+    # The θ proves that much, and more: it is what every policy earns.
+    proof = ti.guarantees.bounds.lower_bound
+    mu = ti.feature_expectations(mdp, expert)
+    assert found.lower <= proof(mdp, view, w, mu, 0.0, found.theta)
+    found = ti.best_case(*case, max_seconds=0.5)
+    assert lucky.upper <= found.upper < math.inf and found.lower == -math.inf
+    with pytest.raises(ti.InvalidInputError, match="weights must have shape"):
+        ti.worst_case(mdp, view, w[1:], expert, max_seconds=0.5)
+    rewards = ti.Rewards.listed([w, -w])
+    with pytest.raises(ti.InvalidInputError, match="max_seconds must suffice"):
+        ti.worst_case(mdp, view, rewards, expert, max_seconds=0.5)
+
+
+def test_what_is_shown_is_evaluated_once(case, monkeypatch):
+    mdp, _, _, expert = case
+    shown = ti.Demonstration.of_policy(mdp, expert)
+    module, count = importlib.import_module("teachirl.demonstrations.demonstration"), []
+    evaluate = module.feature_expectations
+    monkeypatch.setattr(
+        module, "feature_expectations", lambda *each: (count.append(1), evaluate(*each))[1]
+    )
+    assert ti.as_demonstration(mdp, shown) is shown and not count
+    # In another world, even one that is the same, it has to be seen whether it is right.
+    again = mdp.with_features(mdp.features)
+    assert ti.as_demonstration(again, shown) is shown and len(count) == 1
+
+
+@pytest.mark.parametrize("limit", [80, 300, 1000])
+def test_a_search_for_what_to_show_out_of_time(limit, case, monkeypatch, looks):
+    mdp, view, w, _ = case
+    made = {"starts": 2, "proof_solves": 40}
+    whole = ti.best_demonstration(mdp, view, w, rng=np.random.default_rng(0), **made)
+    ticks = iter(range(10**6))
+    monkeypatch.setattr(clock, "seconds", lambda: float(next(ticks)))
+    monkeypatch.setattr(bundle, "GRACE", 2.0)
+    looks.clear()
+    shown = ti.best_demonstration(
+        mdp, view, w, rng=np.random.default_rng(0), max_seconds=limit, **made
+    )
+    assert len(looks) < limit + 60
+    assert shown.status is ti.ShownStatus.OUT_OF_TIME
+    assert shown.upper >= whole.guaranteed and shown.gain >= 0.0
+    monkeypatch.undo()
+    # What is guaranteed is: of that policy, by that θ.
+    mu = ti.feature_expectations(mdp, shown.policy)
+    assert shown.guaranteed <= ti.worst_case(mdp, view, w, shown.policy).upper
+    proof = ti.guarantees.bounds.lower_bound(mdp, view, w, mu, 0.0, shown.theta)
+    assert shown.guaranteed <= proof + 1e-9
+
+
+def test_no_time_for_a_plan(case, monkeypatch, looks):
+    mdp, view, w, _ = case
+    ticks = iter(range(10**6))
+    monkeypatch.setattr(clock, "seconds", lambda: float(next(ticks)))
+    monkeypatch.setattr(worst_cases, "GRACE", 0.0)
+    with pytest.raises(ti.InvalidInputError, match="max_seconds must suffice"):
+        ti.best_demonstration(mdp, view, w, rng=np.random.default_rng(0), max_seconds=1.5)
+
+
+def test_what_to_show_for_several_rewards_out_of_time(case, monkeypatch, looks):
+    mdp, view, w, _ = case
+    rewards = ti.Rewards.listed([w, w[::-1]])
+    rng = np.random.default_rng(0)
+    whole = ti.best_demonstration(mdp, view, rewards, rng=rng, starts=2)
+    assert whole.finished
+    ticks = iter(range(10**6))
+    monkeypatch.setattr(clock, "seconds", lambda: float(next(ticks)))
+    monkeypatch.setattr(bundle, "GRACE", 2.0)
+    shown = ti.best_demonstration(mdp, view, rewards, rng=rng, starts=2, max_seconds=1000.0)
+    assert not shown.finished
+    monkeypatch.undo()
+    assert shown.guaranteed <= whole.upper
+    proved = ti.certify(mdp, view, rewards, shown.policy)
+    assert shown.guaranteed <= proved.guaranteed + 1e-3

@@ -6,6 +6,7 @@ How the error is bounded, and what that assumes of the episodes, is in `error_bo
 from __future__ import annotations
 
 import math
+import weakref
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
@@ -27,6 +28,8 @@ from .trajectories import Trajectories, check_trajectories
 
 # Where errors are bounded feature by feature as well, the part of the failure that is the radius's.
 RADIUS_SHARE = 0.1
+# In which MDP what a policy shows was evaluated: there it need not be done again.
+_evaluated_in = weakref.WeakKeyDictionary["Demonstration", "weakref.ref[MDP]"]()
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +100,9 @@ class Demonstration:
         Demonstration(5 features, exact)
         """
         check_policy(mdp, policy)
-        return cls(feature_expectations(mdp, policy), policy=policy)
+        found = cls(feature_expectations(mdp, policy), policy=policy)
+        _evaluated_in[found] = weakref.ref(mdp)
+        return found
 
     @classmethod
     def sample(
@@ -304,6 +309,9 @@ def as_demonstration(mdp: AnyMDP, demonstration: Demonstration | Policy | Shows)
         f"demonstration must have {mdp.n_features} expectations, one a feature, got {shape[0]}",
     )
     if demonstration.policy is not None and demonstration.error == 0.0:
+        home = _evaluated_in.get(demonstration)
+        if home is not None and home() is world:
+            return demonstration
         here = feature_expectations(world, demonstration.policy)
         off = float(np.linalg.norm(here - demonstration.expectations))
         require(

@@ -133,6 +133,27 @@ def mirrored(found: WorstCaseBounds) -> WorstCaseBounds:
     return replace(found, lower=-found.upper, upper=-found.lower, theta=theta)
 
 
+def unsearched(mdp: AnyMDP, view: Worldview, weights: Floats) -> WorstCaseBounds:
+    """What is known where there was no time to search: what every policy earns at least."""
+    return WorstCaseBounds(
+        lower=least_of_all(mdp, weights),
+        upper=math.inf,
+        theta=frozen(np.zeros(view.n_rows)),
+        witness=None,
+        occupancy=None,
+        matched=math.inf,
+        solves=0,
+        status=WorstCaseStatus.OUT_OF_BUDGET,
+    )
+
+
+def least_of_all(mdp: AnyMDP, weights: Floats) -> float:
+    """What every policy earns at least, without a plan: no feature is larger than the largest."""
+    most = mdp.largest_entries / (1.0 - mdp.discount)
+    size = float(np.abs(weights) @ most)
+    return down(-size - sum_error(len(most) + 2, size))
+
+
 def checked_case(
     mdp: AnyMDP, view: Worldview, weights: ArrayLike, expectations: ArrayLike, mismatch: float
 ) -> tuple[Floats, Floats]:

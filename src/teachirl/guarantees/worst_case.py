@@ -23,7 +23,14 @@ from ..mdp.occupancy import occupancy
 from ..mdp.policy import Policy
 from ..mdp.rewards.rewards import Rewards, refuse_rewards
 from ..views.worldview import Worldview, check_worldview
-from .bounds import WorstCaseBounds, WorstCaseStatus, check_limits, checked_case
+from .bounds import (
+    WorstCaseBounds,
+    WorstCaseStatus,
+    check_limits,
+    checked_case,
+    mirrored,
+    unsearched,
+)
 from .plausible.certificate import RewardsCertificate, over_rewards
 from .plausible.judgement import Criterion, Judgement
 from .plausible.race import Posed
@@ -36,8 +43,9 @@ METHODS: tuple[Method, ...] = ("auto", "bundle", *FORMS)
 
 # Up to this many states a cone program takes seconds at most.
 SMALL = 1000
-# Seconds that a worst case has in any case.
-LEAST = 1e-3
+# Seconds that a worst case has in any case; and to evaluate what is shown, beyond the limit.
+LEAST, GRACE = 1e-3, 1.0
+TOO_SHORT = "max_seconds must suffice to evaluate one policy: without that, nothing is known"
 
 
 @overload
@@ -145,9 +153,11 @@ def posed(
     if isinstance(mdp, EstimatedMDP):
         why = "in a world that is known from a log, one is certified after the other"
         raise InvalidInputError(f"weights must be one reward, got several plausible ones: {why}")
-    shown = as_demonstration(mdp, demonstration)
-    checked_case(mdp, view, np.zeros(mdp.n_features), shown.expectations, mismatch)
     deadline = clock.seconds() + max_seconds
+    shown = clock.in_time(deadline + GRACE, lambda: as_demonstration(mdp, demonstration))
+    if shown is None:
+        raise InvalidInputError(TOO_SHORT)
+    checked_case(mdp, view, np.zeros(mdp.n_features), shown.expectations, mismatch)
 
     def solve(w: Floats, start: Floats | None, roughly: float) -> WorstCaseBounds:
         left, near = max(deadline - clock.seconds(), LEAST), max(tolerance, roughly)
@@ -206,16 +216,21 @@ def _extreme(
     limits: dict[str, Any],
 ) -> WorstCaseBounds:
     check_limits(limits["tolerance"], limits["max_seconds"])
-    deadline = clock.seconds() + limits["max_seconds"]
-    shown = as_demonstration(mdp, demonstration)
-    # To evaluate a policy takes time as well.
-    limits = limits | {"max_seconds": max(deadline - clock.seconds(), LEAST)}
     require(method in METHODS, f"method must be one of {', '.join(METHODS)}, got {method!r}")
     require(
         not mismatch or method not in ("direct", "lifted"),
         f"method {method!r} matches exactly; with a mismatch use 'bundle' or 'cone'",
     )
     check_worldview(view, mdp)
+    deadline = clock.seconds() + limits["max_seconds"]
+    # To evaluate a policy takes time as well, and without it there is nothing to search.
+    shown = clock.in_time(deadline + GRACE, lambda: as_demonstration(mdp, demonstration))
+    if shown is None:
+        w, _ = checked_case(mdp, view, weights, np.zeros(mdp.n_features), mismatch)
+        if limits["maximise"]:
+            return mirrored(unsearched(mdp, view, -w))
+        return unsearched(mdp, view, w)
+    limits = limits | {"max_seconds": max(deadline - clock.seconds(), LEAST)}
     # The policy is one that matches only if what is shown is exactly what it does.
     policy = shown.policy if shown.error == 0.0 else None
     if isinstance(mdp, EstimatedMDP):

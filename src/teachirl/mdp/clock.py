@@ -4,7 +4,8 @@ Numba compiles a kernel when it is first called on a machine, which takes second
 result on disk. That is no part of what a lesson, a search or a unit of work takes.
 
 What may take long looks at the clock now and then: a kernel that does returns after a piece of its
-work, and is called again to go on. There Ctrl-C is obeyed as well.
+work, and is called again to go on. There Ctrl-C is obeyed as well. What is not ours and cannot be
+cut in pieces is done `aside`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numba.core.event import Event, Listener, register
 from . import compilation
 
 AGES = 1e12  # more seconds than any limit
+BETWEEN = 0.05  # seconds between two looks at the clock while others work
 T = TypeVar("T")
 
 
@@ -72,6 +74,35 @@ def look() -> None:
     """Raise `OutOfTimeError` if the time of a `limited` block of this thread is up."""
     if seconds() > _limit.deadline:
         raise OutOfTimeError
+
+
+def aside(work: Callable[[], T]) -> T:
+    """What the work comes to, done by a thread while this one looks at the clock.
+
+    For what cannot look at it, and lets other threads run meanwhile (SuperLU, LAPACK). When the
+    time is up, or at Ctrl-C, the thread is left to itself: what it finds is of no use then.
+
+    >>> aside(lambda: 2 + 2)
+    4
+    """
+    found, failed = list[T](), list[BaseException]()
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    look()
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(BETWEEN)
+        if not found:
+            look()
+    if failed:
+        raise failed[0]
+    return found[0]
 
 
 def hurry() -> None:

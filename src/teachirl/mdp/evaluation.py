@@ -18,7 +18,7 @@ import enum
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +29,7 @@ from ..arrays import Floats, frozen
 from ..precision import RESIDUAL, SOLVED
 from . import clock
 from .band_order import in_a_band
-from .kernels.block_elimination import Factors, eliminate, substitute, substitute_transposed
+from .kernels.block_elimination import Factors, substitute, substitute_transposed
 from .kernels.chains import outflow, reordered, transposed, without_flow, without_loops
 from .kernels.components import strong_components
 from .kernels.linear import Flow
@@ -43,7 +43,7 @@ from .kernels.mixing import (
     values_left,
 )
 from .kernels.small_chains import BALANCED, GAVE_UP, TOO_FAR, small_values, small_visits
-from .pieces import flow_solved, iterated, lanes_solved, swept
+from .pieces import eliminated, flow_solved, iterated, lanes_solved, swept
 
 if TYPE_CHECKING:
     from .dynamics import Dynamics
@@ -66,7 +66,10 @@ MOST_BAND = 20_000_000_000
 # What ways cost, in products, as measured: a step of BiCGSTAB for each entry; elimination in a
 # band, as a multiple of its products; SuperLU for each entry, and as a multiple of these products.
 PASSES, BANDED, PREPARING, SPARSER = 6.0, 1.5, 500.0, 0.02
+# With more of these products SuperLU may take a second: a thread does it.
+LONG = 200_000_000.0
 
+T = TypeVar("T")
 Rows: TypeAlias = tuple[NDArray[Any], NDArray[Any], Floats]  # indptr, indices, data
 
 
@@ -215,7 +218,7 @@ class Chain:
         products = {Method.KRYLOV: PASSES * usual.steps * columns * entries}
         if band <= MOST_BAND:
             products[Method.BAND] = BANDED * band
-            products[Method.FACTORS] = PREPARING * entries + SPARSER * band
+            products[Method.FACTORS] = self._sparse_products
         yield from sorted(products, key=products.__getitem__)
         yield Method.SWEEPS
 
@@ -234,24 +237,25 @@ class Chain:
     def _by_elimination(self, b: Floats, goals: Floats, flow: bool) -> Floats | None:
         order, bounds, rows = self._components
         if self._sparse_factors is None:
-            factors, done = eliminate(*rows, bounds, *self._allowed(b.shape[1]))
-            if not done:
+            self._sparse_factors = eliminated(rows, bounds, *self._allowed(b.shape[1]))
+            if self._sparse_factors is None:
                 return None
-            self._sparse_factors = factors
         return _substituted(self._sparse_factors, rows, bounds, order, b, flow)
 
     _sparse_factors: Factors | None = None
 
-    def _by_band(self, b: Floats, goals: Floats, flow: bool) -> Floats:
+    def _by_band(self, b: Floats, goals: Floats, flow: bool) -> Floats | None:
         factors, rows, bounds = self._band_factors
+        if factors is None:
+            return None
         return _substituted(factors, rows, bounds, self.usual.order, b, flow)
 
     @cached_property
-    def _band_factors(self) -> tuple[Factors, Flow, NDArray[np.int64]]:
+    def _band_factors(self) -> tuple[Factors | None, Flow, NDArray[np.int64]]:
         rows = _flow(reordered(*self.rows[:3], self.usual.order), self.discount)
         n = len(rows.indptr) - 1
         bounds, room = np.array([0, n]), int(math.sqrt(n * self.usual.band)) + 1
-        factors, _ = eliminate(*rows, bounds, room, np.iinfo(np.int64).max)
+        factors = eliminated(rows, bounds, room, np.iinfo(np.int64).max)
         return factors, rows, bounds
 
     @cached_property
@@ -302,7 +306,8 @@ class Chain:
         # To be transposed twice puts the entries of a row in order.
         indptr, indices, data = without_flow(*transposed(*self._inflow[:3]), self.discount)
         n = len(indptr) - 1
-        return splu(
+        return self._in_time(
+            splu,
             sp.csc_array((data, indices, indptr), shape=(n, n)),
             permc_spec="MMD_AT_PLUS_A",
             diag_pivot_thresh=0.0,
@@ -310,7 +315,19 @@ class Chain:
         )
 
     def _by_factors(self, b: Floats, goals: Floats, flow: bool) -> Floats:
-        return np.ascontiguousarray(self._superlu.solve(b, "N" if flow else "T"))
+        found = self._in_time(self._superlu.solve, b, "N" if flow else "T")
+        return np.ascontiguousarray(found)
+
+    @property
+    def _sparse_products(self) -> float:
+        """What SuperLU costs, in products."""
+        return PREPARING * len(self.rows.data) + SPARSER * self.usual.band
+
+    def _in_time(self, call: Callable[..., T], *arguments: Any, **options: Any) -> T:
+        """What SuperLU makes of it, in a thread of its own if that may take long."""
+        if self._sparse_products <= LONG:
+            return call(*arguments, **options)
+        return clock.aside(lambda: call(*arguments, **options))
 
     def _by_sweeps(self, b: Floats, goals: Floats, flow: bool) -> Floats:
         operator = self._inflow if flow else self.rows

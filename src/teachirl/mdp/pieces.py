@@ -5,14 +5,19 @@ Whatever the size of the pieces, what they come to is the same, digit by digit.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import Floats
 from . import clock, kernels
-from .kernels import Flow, linear
+from .kernels import Flow, block_elimination, linear, soft
+from .kernels.block_elimination import Factors, eliminate_some, room_for
 from .kernels.krylov import solve_lanes
 from .kernels.linear import solve_flow, sweep_flow
 from .kernels.mixing import LOOK, iterate
+from .kernels.soft import soft_solve, solve_system
 
 # How often a step of BiCGSTAB passes all entries; and a sweep, forward, backward and for a look.
 STEP, SWEEP = 6, 3
@@ -62,6 +67,47 @@ def swept(operator: Flow, source: Floats, goal: float, flow: bool) -> Floats:
     while not sweep_flow(operator, source, y, goal, flow, state, most):
         clock.look()
     return y
+
+
+def eliminated(rows: Flow, bounds: NDArray[np.int64], room: int, work: int) -> Factors | None:
+    """The factors that `eliminate_some` finds; None if so much room or work is not enough."""
+    factors, space = room_for(len(rows.indptr) - 1, room)
+    state, ended = np.zeros(block_elimination.PLACES, np.int64), block_elimination.PAUSED
+    while ended == block_elimination.PAUSED:
+        clock.look()
+        ended = eliminate_some(rows, bounds, factors, space, work, state, kernels.PIECE)
+    return factors if ended == block_elimination.ELIMINATED else None
+
+
+def system_solved(operator: Flow, b: Floats, x: Floats, goal: float) -> Floats:
+    """What `solve_system` makes of b [S], from x [S] on."""
+    work, state = np.empty((8, len(b))), np.zeros(soft.SYSTEM)
+    most = _count(operator, 1, STEP)
+    clock.look()
+    while not solve_system(operator, b, x, goal, work, state, most):
+        clock.look()
+    return x
+
+
+def soft_solved(
+    dynamics: tuple[Any, ...],
+    chain: Flow,
+    slots: NDArray[Any],
+    reward: Floats,
+    v: Floats,
+    rounding: float,
+    rounds: int,
+) -> tuple[Floats, Floats, float, float, float]:
+    """What `soft_solve` makes of values v [S]: Tv, the chances [P], the least and the largest of
+    Tv − v, and the largest |v|."""
+    memory, work, chances = np.empty((3, len(v))), np.empty((8, len(v))), np.empty(len(reward))
+    state, system, most = np.zeros(soft.PLACES), np.zeros(soft.SYSTEM), _count(chain, 1, STEP)
+    arguments = dynamics, chain, slots, reward, v, chain.discount, rounding, rounds
+    clock.look()
+    while not soft_solve(*arguments, chances, memory, work, state, system, most):
+        clock.look()
+    low, high, largest = state[[soft.LOW, soft.HIGH, soft.LARGEST]].tolist()
+    return memory[0], chances, low, high, largest
 
 
 def _count(operator: Flow, lanes: int, passes: int) -> int:

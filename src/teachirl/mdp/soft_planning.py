@@ -31,8 +31,8 @@ from ..figures.digits import number
 from ..precision import EPS, RESIDUAL, SQUARED
 from . import kernels
 from .kernels.layouts import sparse_layout
-from .kernels.soft import soft_solve, solve_system
 from .model import MDP, check_is_mdp
+from .pieces import soft_solved, system_solved
 from .policy import Policy
 
 # Newton's method needs a handful of rounds, or some more where the policy is nearly deterministic.
@@ -177,8 +177,9 @@ class SoftModel:
         r = r - middle  # a constant reward adds a constant to all values, and less is rounded
         r = r if mdp.features_per_pair else r[self.states]
         v = np.zeros(mdp.n_states) if guess is None else np.array(guess)
-        backed_up, chances, low, high, largest = soft_solve(
-            self.rows, self.ahead, self.slots, r, v, gamma, self.rounding, ROUNDS
+        chain = kernels.Flow(*self.ahead, np.empty(len(self.by_target)), gamma)
+        backed_up, chances, low, high, largest = soft_solved(
+            self.rows, chain, self.slots, r, v, self.rounding, ROUNDS
         )
         beyond = gamma / (1.0 - gamma)
         shift = middle / (1.0 - gamma) + beyond * 0.5 * (low + high)
@@ -208,7 +209,7 @@ class SoftModel:
         gamma = self.mdp.discount
         b = np.array(self.mdp.start if source is None else source)
         goal = max(1e-13, RESIDUAL / (1.0 - gamma)) * float(np.abs(b).sum())
-        y: Floats = solve_system(self.backward(chances), b, b / (1.0 - gamma), goal)
+        y = system_solved(self.backward(chances), b, b / (1.0 - gamma), goal)
         return np.maximum(y, 0.0) if source is None else y
 
     def log_chances(self, point: SoftPoint) -> Floats:
@@ -241,7 +242,7 @@ class SoftModel:
         for i in range(mine.shape[1]):
             b = np.ascontiguousarray(mine[:, i])
             goal = 1e-12 * float(np.abs(b).sum())
-            psi[:, i] = solve_system(operator, b, b / (1.0 - gamma), goal)
+            psi[:, i] = system_solved(operator, b, b / (1.0 - gamma), goal)
         ahead: Floats = gamma * np.asarray(mdp.dynamics.transitions @ psi)
         if not mdp.features_per_pair:
             return np.asarray(ahead + (mine - psi)[self.states])

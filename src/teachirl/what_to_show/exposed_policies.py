@@ -62,6 +62,7 @@ class Exposer:
 
     def __init__(self, mdp: MDP, basis: Floats, weights: Floats, span: float) -> None:
         self.mdp, self.basis, self.span, self.solves = mdp, basis, span, 0
+        self.highest: Exposed | None = None  # of all that were exposed so far
         self._earned = weights / span
         self._look_through(np.eye(len(basis)))
         points = self._corners()
@@ -135,4 +136,7 @@ class Exposer:
         """The policy that θ exposes; only its direction matters."""
         unit = theta / math.sqrt(theta @ theta)
         plan, point = self.plan("expose", length * unit, -1.0)
-        return Exposed(plan.policy, unit, point[:-1], float(point[-1]))
+        found = Exposed(plan.policy, unit, point[:-1], float(point[-1]))
+        if self.highest is None or found.reward > self.highest.reward + UP:
+            self.highest = found
+        return found

@@ -1,16 +1,14 @@
 """What to show: the demonstration after which the worst learner who matches earns most.
 
-Showing μ guarantees g(Aμ), g(b) = min {⟨w, μ⟩ : μ ∈ M, Aμ = b}, and g is convex, so that the best
-demonstration is at a vertex of AM: a policy that looks best under a reward ⟨θ, Aφ⟩ that the learner
-can express. Which of them is best is a search for θ ∈ R^r: hill climbing, from the θ that proves
-how bad showing an optimal policy is, from what the learner can express of w, and from random ones.
-A θ costs one MDP solve (`exposed_policies`). What is found is then certified by the exact worst
-case, and how much better anything else could be is bounded by `upper_bound`.
+What is found by `hunt` is certified by the exact worst case, and how much better anything else
+could be is bounded by `upper_bound`.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import overload
 
 import numpy as np
@@ -18,26 +16,22 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..demonstrations.demonstration import Demonstration
-from ..errors import Status, require
+from ..errors import InvalidInputError, Status, require
 from ..figures.cards import card
 from ..figures.digits import at_least, at_most, number
-from ..guarantees.bounds import matching_room
+from ..guarantees.bounds import check_limits
 from ..guarantees.plausible.judgement import Judgement
-from ..guarantees.worst_case import worst_case
+from ..guarantees.worst_case import GRACE, LEAST, TOO_SHORT, worst_case
+from ..mdp import clock
 from ..mdp.model import MDP
-from ..mdp.planning import optimal_policies, optimal_policy, worst_policy
+from ..mdp.planning import optimal_policy, worst_policy
 from ..mdp.policy import Policy
 from ..mdp.rewards.rewards import Rewards
-from ..precision import SEARCH_TIE, first_largest
-from ..views.potential_shaping import Indistinct, indistinct_directions
+from ..precision import SEARCH_TIE
+from ..views.potential_shaping import Indistinct
 from ..views.worldview import Worldview, check_worldview
-from .exposed_policies import LENGTH, UP, Exposed, Exposer
+from .hunt import Hunt
 from .several import ShownForRewards, show_for_rewards
-from .upper_bound import prove
-
-# The first step, and what a step is multiplied by if it does not lead up: climbs are rough, and
-# those that got highest go on in patience. Found by measuring, as all of these.
-ROUGH, PATIENT = (0.5, 0.8), (0.6, 0.95)
 
 
 class ShownStatus(Status):
@@ -47,12 +41,13 @@ class ShownStatus(Status):
     --------
     >>> import teachirl as ti
     >>> [status.name for status in ti.ShownStatus]
-    ['OPTIMAL', 'BLIND', 'OUT_OF_SOLVES', 'UNPROVED']
+    ['OPTIMAL', 'BLIND', 'OUT_OF_SOLVES', 'OUT_OF_TIME', 'UNPROVED']
     """
 
     OPTIMAL = "no demonstration guarantees more, up to the tolerance"
     BLIND = "all demonstrations look alike to the learner: none is better; teach a feature"
     OUT_OF_SOLVES = "others may guarantee more, if not more than upper; raise proof_solves"
+    OUT_OF_TIME = "others may guarantee more, if not more than upper; allow more seconds"
     UNPROVED = "others may guarantee more, if not more than upper; raise starts to search further"
 
 
@@ -137,6 +132,7 @@ def best_demonstration(
     proof_solves: int = 1000,
     indistinct: Indistinct | None = None,
     judgement: Judgement | None = None,
+    max_seconds: float = math.inf,
 ) -> Shown: ...
 @overload
 def best_demonstration(
@@ -150,6 +146,7 @@ def best_demonstration(
     proof_solves: int = 1000,
     indistinct: Indistinct | None = None,
     judgement: Judgement | None = None,
+    max_seconds: float = math.inf,
 ) -> ShownForRewards: ...
 def best_demonstration(
     mdp: MDP,
@@ -162,6 +159,7 @@ def best_demonstration(
     proof_solves: int = 1000,
     indistinct: Indistinct | None = None,
     judgement: Judgement | None = None,
+    max_seconds: float = math.inf,
 ) -> Shown | ShownForRewards:
     """The policy to show to a learner with this view for the largest guaranteed reward.
 
@@ -185,6 +183,8 @@ def best_demonstration(
     indistinct : Indistinct, `indistinct_directions(mdp)`, if it is known already
     judgement : Judgement, of several rewards: the least performance, or with ``"cvar"`` the mean of
         a tail
+    max_seconds : float, how long to search; out of time, the best is returned that was found and
+        could be certified. They must suffice to plan for the reward and to evaluate that policy
 
     Returns
     -------
@@ -204,12 +204,17 @@ def best_demonstration(
     OPTIMAL
     """
     _check_search(rng, starts, proof_solves, tolerance)
+    check_limits(tolerance, max_seconds)
+    deadline = clock.seconds() + max_seconds
     if isinstance(weights, Rewards):
-        mean = _of_one(mdp, view, weights.mean, starts, rng, tolerance, 0, indistinct)
         asked = judgement or Judgement()
-        return show_for_rewards(mdp, view, weights, asked, (mean.policy,), starts, rng)
+        # It is but a place to begin at.
+        until = clock.seconds() + max_seconds / 3.0
+        mean = _of_one(mdp, view, weights.mean, starts, rng, tolerance, 0, indistinct, until)
+        first = (mean.policy,)
+        return show_for_rewards(mdp, view, weights, asked, first, starts, rng, deadline)
     require(judgement is None, "judgement is of several plausible rewards, and weights are one")
-    return _of_one(mdp, view, weights, starts, rng, tolerance, proof_solves, indistinct)
+    return _of_one(mdp, view, weights, starts, rng, tolerance, proof_solves, indistinct, deadline)
 
 
 def _of_one(
@@ -221,44 +226,52 @@ def _of_one(
     tolerance: float,
     proof_solves: int,
     indistinct: Indistinct | None,
+    deadline: float,
 ) -> Shown:
     """What to show for one reward."""
     w = _checked_weights(mdp, view, weights)
-    best, worst = optimal_policy(mdp, w), worst_policy(mdp, w)
+    ends = clock.in_time(deadline, lambda: (optimal_policy(mdp, w), worst_policy(mdp, w)))
+    began = clock.seconds()
+    plain = None if ends is None else _certified(mdp, view, w, ends[0].policy, deadline)
+    if ends is None or plain is None:
+        raise InvalidInputError(TOO_SHORT)
+    best, worst = ends
     span, upper = best.lower - worst.upper, best.upper
-    plain = _certified(mdp, view, w, best.policy)
+    # To certify another takes as long.
+    hunt, until = Hunt(mdp, view, w, span, upper), deadline - (clock.seconds() - began)
     solves, shown, status = 2 + plain.solves, plain, ShownStatus.OPTIMAL
     if span > 0.0 and upper - plain.guaranteed > tolerance * span:
-        never = indistinct_directions(mdp) if indistinct is None else indistinct
-        basis = view.without(never.basis).basis
-        # Beside larger features, what the learner sees may be rounding to us, and not to the
-        # learner.
-        stuck = not _looks_alike(mdp, view, basis)
-        if len(basis):
-            exposer = Exposer(mdp, basis, w, span)
-            places = [exposer.coordinates(reward) for reward in (view.matrix.T @ plain.theta, w)]
-            found = _search(exposer, places, starts, rng)
-            # In more directions than these AM has too many facets to bound them all.
-            stuck = stuck or len(basis) > 6
-            if not stuck and proof_solves > 0:
-                proof = prove(exposer, found, upper / span, 0.5 * tolerance, proof_solves)
-                found, upper, stuck = proof.best, min(upper, proof.upper * span), proof.stuck
-            other = _certified(mdp, view, w, found.policy)
-            solves += exposer.solves + other.solves
+
+        def hunted() -> bool:
+            hunt.run(plain.theta, starts, rng, tolerance, proof_solves, indistinct)
+            return True
+
+        late = clock.in_time(until, hunted) is None
+        upper, solves, found = hunt.upper, solves + hunt.solves, hunt.found
+        other = None if found is None else _certified(mdp, view, w, found.policy, deadline)
+        if other is not None:
+            solves += other.solves
             shown = other if other.guaranteed - plain.guaranteed > SEARCH_TIE * span else plain
-            if upper - shown.guaranteed > tolerance * span:
-                status = ShownStatus.UNPROVED if stuck else ShownStatus.OUT_OF_SOLVES
-        elif stuck:
-            status = ShownStatus.UNPROVED
-        else:
+        if hunt.blind:
             upper, status = min(plain.upper, upper), ShownStatus.BLIND
+        elif upper - shown.guaranteed > tolerance * span or other is None:
+            status = ShownStatus.UNPROVED if hunt.stuck else ShownStatus.OUT_OF_SOLVES
+            status = ShownStatus.OUT_OF_TIME if late else status
     upper, gain = max(upper, shown.guaranteed), shown.guaranteed - plain.guaranteed
     return replace(shown, upper=upper, gain=gain, solves=solves, status=status)
 
 
-def _certified(mdp: MDP, view: Worldview, w: Floats, policy: Policy) -> Shown:
-    """What showing the policy guarantees, and that it guarantees no more."""
-    case, shown = worst_case(mdp, view, w, policy), Demonstration.of_policy(mdp, policy)
+def _certified(
+    mdp: MDP, view: Worldview, w: Floats, policy: Policy, deadline: float
+) -> Shown | None:
+    """What showing the policy guarantees, and that it guarantees no more; None if there is no time
+    to evaluate it."""
+    evaluate = partial(Demonstration.of_policy, mdp, policy)
+    shown = clock.in_time(deadline + GRACE, evaluate)
+    if shown is None:
+        return None
+    left = max(deadline - clock.seconds(), LEAST)
+    case = worst_case(mdp, view, w, shown, max_seconds=left)
     status, solves = ShownStatus.UNPROVED, case.solves
     return Shown(policy, shown, case.lower, case.upper, 0.0, case.theta, solves, status)
 
@@ -278,65 +291,6 @@ def _check_search(rng: object, starts: int, proof_solves: int, tolerance: float)
     require(starts >= 1, f"starts must be at least 1, got {starts!r}")
     require(proof_solves >= 0, f"proof_solves must not be negative, got {proof_solves!r}")
     require(0.0 < tolerance < 1.0, f"tolerance must lie between 0 and 1, got {tolerance!r}")
-
-
-def _looks_alike(mdp: MDP, view: Worldview, basis: Floats) -> bool:
-    """Whether policies that agree along the basis [r, k] look the same to the learner. That is up
-    to the rounding of each of the view's rows, however small it is beside others.
-    """
-    rest = view.matrix - (view.matrix @ basis.T) @ basis
-    unseen = Worldview(rest).observe(mdp)
-    axes = np.eye(len(rest))
-    ends = optimal_policies(unseen, np.vstack([axes, -axes])).lower
-    widths = ends[: len(axes)] + ends[len(axes) :]
-    sizes = view.observe(mdp).largest_entries / (1.0 - mdp.discount)
-    return bool((widths <= matching_room(mdp) * sizes).all())
-
-
-def _search(
-    exposer: Exposer, places: list[Floats], starts: int, rng: np.random.Generator
-) -> Exposed:
-    """The best that climbing from the places, and from random ones, finds."""
-    rank = len(exposer.basis)
-    if rank == 1:
-        ends = [exposer.expose(np.array([sign])) for sign in (1.0, -1.0)]
-        return ends[_highest(ends)]
-    # Each climb has dice of its own: how long the others take does not change it.
-    dice = [np.random.default_rng(seed) for seed in rng.integers(1 << 62, size=starts)]
-    # Rounded: where a climb begins does not depend on the last bits either.
-    places = [np.round(each / np.abs(each).max(), 3) for each in places if each.any()][:starts]
-    places += [each.standard_normal(rank) for each in dice[len(places) :]]
-    tops = [
-        _climb(exposer, exposer.expose(place), *ROUGH, each)
-        for place, each in zip(places, dice, strict=True)
-    ]
-    higher: list[Exposed] = []
-    for _ in range((starts + 1) // 2):
-        best = _highest(tops)
-        higher.append(_climb(exposer, tops.pop(best), *PATIENT, dice.pop(best)))
-    found = higher[_highest(higher)]
-    # A longer θ may reach the vertex that this one is near.
-    sharper = exposer.expose(found.theta, 100.0 * LENGTH)
-    return sharper if sharper.reward > found.reward + UP else found
-
-
-def _highest(tops: list[Exposed]) -> int:
-    return first_largest([top.reward for top in tops], UP)
-
-
-def _climb(
-    exposer: Exposer, here: Exposed, step: float, shorter: float, rng: np.random.Generator
-) -> Exposed:
-    """Random steps that are taken if they lead up; then the next is longer, otherwise shorter."""
-    rank = len(here.theta)
-    # A climb ends when its steps, relative to the length of θ, are shorter than this.
-    while step > 1e-3:
-        there = exposer.expose(here.theta + step / np.sqrt(rank) * rng.standard_normal(rank))
-        if there.reward > here.reward + UP:
-            here, step = there, min(2.0 * step, 1.0)
-        else:
-            step *= shorter
-    return here
 
 
 __all__ = ["Shown", "ShownStatus", "best_demonstration"]

@@ -15,14 +15,15 @@ import numpy as np
 
 from ..arrays import Floats
 from ..demonstrations.demonstration import Demonstration
-from ..errors import require
+from ..errors import InvalidInputError, require
 from ..figures.cards import card
 from ..figures.digits import percent, percent_at_least, percent_at_most
 from ..guarantees.certificate import certify
 from ..guarantees.plausible.certificate import RewardsCertificate
 from ..guarantees.plausible.judgement import Criterion, Judgement, Measure
 from ..guarantees.plausible.tails import Tail
-from ..guarantees.worst_case import worst_case
+from ..guarantees.worst_case import LEAST, TOO_SHORT, worst_case
+from ..mdp import clock
 from ..mdp.model import MDP
 from ..mdp.occupancy import mixture
 from ..mdp.planning import optimal_policies, optimal_policy
@@ -30,12 +31,14 @@ from ..mdp.policy import Policy
 from ..mdp.rewards.rewards import Rewards
 from ..precision import first_largest
 from ..views.worldview import Worldview
-from .mixtures import best_mixture
+from .mixtures import Mixture, best_mixture
 
 # Steps up from a place, at most; and how closely worst cases and programs are solved on the way.
 STEPS, CLOSELY = 20, 1e-4
 # How far the ends of a reward's range may be off, as a share of it; more than planning leaves.
 PLANNED = 1e-6
+# The share of the time that is left in which to climb.
+CLIMBING = 0.7
 # What is guaranteed by less than this more is a tie.
 TIE = 1e-3
 
@@ -56,6 +59,7 @@ class ShownForRewards:
     fair : Policy that earns most under the worst of the rewards, which is where `upper` is from
     plain : float, what showing an optimal policy for the mean reward guarantees
     solves : int, how many MDPs were solved on the way
+    finished : bool, whether there was time for the whole search; if not, others may be better
 
     Examples
     --------
@@ -77,6 +81,7 @@ class ShownForRewards:
     fair: Policy
     plain: float
     solves: int
+    finished: bool = True
 
     @property
     def guaranteed(self) -> float:
@@ -147,7 +152,7 @@ class _Problem:
             self.caps = np.minimum(self.chances / float(judgement.tail), 1.0)
         self._thetas: list[Floats | None] = [None] * len(self.weights)
 
-    def guarantees(self, shown: Policy) -> tuple[Floats, Floats]:
+    def guarantees(self, shown: Demonstration) -> tuple[Floats, Floats]:
         """What showing a policy guarantees under each reward [n], and Aᵀθ [n, k]."""
         found, seen = [], []
         for i, w in enumerate(self.weights):
@@ -165,11 +170,11 @@ class _Problem:
         for _ in range(STEPS):
             policy = parts[0] if len(parts) == 1 else mixture(self.mdp, parts, shares)
             shown = Demonstration.of_policy(self.mdp, policy)
-            each, seen = self.guarantees(policy)
+            each, seen = self.guarantees(shown)
             value = self.tail.of(each, self.chances)
             if here is not None and value <= here.value + TIE:
                 break
-            here = _Place(parts, shares, policy, value)
+            here = _Place(parts, shares, shown, value)
             constants = each - seen @ shown.expectations
             found = best_mixture(self.mdp, seen, constants, self.caps, CLOSELY)
             self.solves += found.solves
@@ -184,8 +189,13 @@ class _Problem:
 class _Place:
     policies: tuple[Policy, ...]
     shares: Floats
-    policy: Policy
+    shown: Demonstration
     value: float
+
+    @property
+    def policy(self) -> Policy:
+        assert self.shown.policy is not None
+        return self.shown.policy
 
 
 def show_for_rewards(
@@ -196,6 +206,7 @@ def show_for_rewards(
     first: tuple[Policy, ...],
     starts: int,
     rng: np.random.Generator,
+    deadline: float,
 ) -> ShownForRewards:
     """What to show for several rewards; the search begins at the policies `first` as well."""
     rewards.check(mdp)
@@ -208,35 +219,67 @@ def show_for_rewards(
         judgement.criterion is Criterion.PERFORMANCE and judgement.measure is not Measure.QUANTILE,
         "what to show is judged by the least performance, or by the mean of a tail (cvar)",
     )
-    problem = _Problem(mdp, view, rewards, judgement)
-    fair = best_mixture(mdp, problem.weights, problem.constants, problem.caps, CLOSELY)
-    one = np.ones(1)
-    plain = optimal_policy(mdp, rewards.mean).policy
+    one, tops = np.ones(1), list[_Place]()
+    begun = clock.in_time(deadline, lambda: _begun(mdp, view, rewards, judgement))
+    if begun is None:
+        raise InvalidInputError(TOO_SHORT)
+    problem, fair, plain, shown = begun
+    best = _Place((plain,), one, shown, -np.inf)
     places: list[tuple[tuple[Policy, ...], Floats]] = [
         ((plain,), one),
         *(((p,), one) for p in first),
     ]
     places.append((fair.policies, fair.shares))
-    for mean in rng.dirichlet(np.ones(len(problem.weights)), starts) @ problem.weights:
-        places.append(((optimal_policy(mdp, mean).policy,), one))
-    tops = [problem.climb(*place) for place in places]
-    best = tops[first_largest([top.value for top in tops], TIE)]
-    found = certify(mdp, view, rewards, best.policy, judgement=judgement)
-    before = certify(mdp, view, rewards, plain, judgement=judgement)
+    means = rng.dirichlet(np.ones(len(problem.weights)), starts) @ problem.weights
+
+    def climb_all() -> bool:
+        for mean in means:
+            places.append(((optimal_policy(mdp, mean).policy,), one))
+        for place in places:
+            tops.append(problem.climb(*place))
+        return True
+
+    # What is found is to be certified as well.
+    until = clock.seconds() + CLIMBING * (deadline - clock.seconds())
+    finished = clock.in_time(until, climb_all) is not None
+    if tops:
+        best = tops[first_largest([top.value for top in tops], TIE)]
+    found, before = (
+        certify(
+            mdp,
+            view,
+            rewards,
+            each,
+            judgement=judgement,
+            max_seconds=max(deadline - clock.seconds(), LEAST),
+        )
+        for each in (best.shown, shown)
+    )
     if before.guaranteed >= found.guaranteed:
-        best, found = _Place((plain,), one, plain, before.guaranteed), before
+        best, found = _Place((plain,), one, shown, before.guaranteed), before
     solves = problem.solves + fair.solves + found.solves + before.solves
     return ShownForRewards(
         policy=best.policy,
         policies=best.policies,
         shares=best.shares,
-        demonstration=Demonstration.of_policy(mdp, best.policy),
+        demonstration=best.shown,
         certificate=found,
         upper=max(min(fair.upper + PLANNED, 1.0), found.guaranteed),
         fair=mixture(mdp, fair.policies, fair.shares),
         plain=before.guaranteed,
         solves=solves,
+        finished=finished,
     )
+
+
+def _begun(
+    mdp: MDP, view: Worldview, rewards: Rewards, judgement: Judgement
+) -> tuple[_Problem, Mixture, Policy, Demonstration]:
+    """The problem, the mixture that earns most, and an optimal policy for the mean reward."""
+    problem = _Problem(mdp, view, rewards, judgement)
+    fair = best_mixture(mdp, problem.weights, problem.constants, problem.caps, CLOSELY)
+    plain = optimal_policy(mdp, rewards.mean).policy
+    return problem, fair, plain, Demonstration.of_policy(mdp, plain)
 
 
 __all__ = ["ShownForRewards", "show_for_rewards"]

@@ -31,13 +31,14 @@ from ...errors import require
 from ...mdp import clock
 from ...mdp.model import MDP
 from ...mdp.policy import Policy, check_policy
-from ...precision import FINEST, SOLVED, down, sum_error
+from ...precision import FINEST, SOLVED
 from ...views.worldview import Worldview
 from ..bounds import (
     WorstCaseBounds,
     WorstCaseStatus,
     check_limits,
     checked_case,
+    least_of_all,
     matching_room,
     mirrored,
 )
@@ -312,9 +313,7 @@ class Search:
     @property
     def _certain(self) -> float:
         """What every policy earns at least, as far as that is known."""
-        most = self.case.mdp.largest_entries / (1.0 - self.case.mdp.discount)
-        size = float(np.abs(self.case.w) @ most)
-        return max(down(-size - sum_error(len(most) + 2, size)), self.lowest)
+        return max(least_of_all(self.case.mdp, self.case.w), self.lowest)
 
     def _proved(self, theta: Floats) -> float:
         self.solves += 1

@@ -21,6 +21,11 @@ from numpy.typing import NDArray
 from ...arrays import Floats
 from .layouts import compiled, part
 
+# Where `eliminate_some` is: a row, its component, entries of L and of U, products; and how it
+# came back.
+ROW, COMPONENT, N_L, N_U, USED, PLACES = range(6)
+PAUSED, ELIMINATED, TOO_MUCH = range(3)
+
 
 class Factors(NamedTuple):
     """L and U by rows, inside of components, and d [S]; `first` [S] is where a state's component
@@ -67,76 +72,93 @@ def pop_heap(heap, size):
 
 
 @compiled
-def eliminate(indptr, indices, data, discount, bounds, room, work):
-    """The factors of I − γP, and whether `room` entries and `work` products were enough for them.
-
-    P's rows are (indptr, indices, data), component c is bounds[c] … bounds[c + 1] − 1.
-    """
-    n = indptr.size - 1
+def room_for(n, room):
+    """Factors [S = n] with room for so many entries each, and the space that finding them takes."""
     l_ptr, u_ptr = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     l_indices, l_data = np.empty(room, np.uint32), np.empty(room)
     u_indices, u_data = np.empty(room, np.uint32), np.empty(room)
     inverse, first = np.empty(n), np.empty(n, np.uint32)
-    entry, seen = np.zeros(n), np.full(n, -1, np.int64)
-    heap, later = np.empty(n, np.int64), np.empty(n, np.int64)
-    done, used = True, 0
-    n_l, n_u = 0, 0
-    for c in range(bounds.size - 1):
-        begin, end = bounds[c], bounds[c + 1]
-        for i in range(begin, end):
-            first[i] = begin
-            own, n_heap, n_later = 0.0, np.int64(0), 0
-            for e in range(indptr[i], indptr[i + 1]):
-                k = np.int64(indices[e])
-                if k == i:
-                    own += discount * data[e]
-                elif k >= begin:
-                    if seen[k] != i:
-                        seen[k] = i
-                        entry[k] = 0.0
-                        if k < i:
-                            n_heap = push_heap(heap, n_heap, k)
-                        else:
-                            later[n_later] = k
-                            n_later += 1
-                    entry[k] += discount * data[e]
-            while n_heap > 0:
-                j = heap[0]
-                n_heap = pop_heap(heap, n_heap)
-                share = entry[j]
-                if n_l == room or used > work:
-                    done = False
-                    break
-                l_indices[n_l], l_data[n_l] = j, share
-                n_l += 1
-                used += u_ptr[j + 1] - u_ptr[j]
-                for e in range(u_ptr[j], u_ptr[j + 1]):
-                    k = np.int64(u_indices[e])
-                    if k == i:
-                        own += share * u_data[e]
-                        continue
-                    if seen[k] != i:
-                        seen[k] = i
-                        entry[k] = 0.0
-                        if k < i:
-                            n_heap = push_heap(heap, n_heap, k)
-                        else:
-                            later[n_later] = k
-                            n_later += 1
-                    entry[k] += share * u_data[e]
-            if n_u + n_later > room or not own < 1.0:
+    space = np.zeros(n), np.full(n, -1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    return Factors(l_ptr, l_indices, l_data, u_ptr, u_indices, u_data, inverse, first), space
+
+
+@compiled
+def eliminate_some(rows, bounds, factors, space, work, state, most):
+    """Find more of the factors of I − γP, row by row: about `most` products a call.
+
+    Component c of the rows, a `Flow`, is bounds[c] … bounds[c + 1] − 1; state [PLACES] is all 0
+    before the first call. Gives back whether it is done, or the room for entries, or `work`
+    products, are not enough, or it is to be called again.
+    """
+    indptr, indices, data, discount = rows.indptr, rows.indices, rows.data, rows.discount
+    l_ptr, l_indices, l_data, u_ptr, u_indices, u_data, inverse, first = factors
+    entry, seen, heap, later = space
+    room, n_l, n_u, used = l_data.size, state[N_L], state[N_U], state[USED]
+    done, c = True, state[COMPONENT]
+    for i in range(state[ROW], inverse.size):
+        if used - state[USED] > most:
+            state[ROW], state[COMPONENT], state[N_L], state[N_U], state[USED] = i, c, n_l, n_u, used
+            return PAUSED
+        if i == bounds[c + 1]:
+            c += 1
+        begin = bounds[c]
+        first[i] = begin
+        own, n_heap, n_later = 0.0, np.int64(0), 0
+        for e in range(indptr[i], indptr[i + 1]):
+            k = np.int64(indices[e])
+            if k == i:
+                own += discount * data[e]
+            elif k >= begin:
+                if seen[k] != i:
+                    seen[k] = i
+                    entry[k] = 0.0
+                    if k < i:
+                        n_heap = push_heap(heap, n_heap, k)
+                    else:
+                        later[n_later] = k
+                        n_later += 1
+                entry[k] += discount * data[e]
+        while n_heap > 0:
+            j = heap[0]
+            n_heap = pop_heap(heap, n_heap)
+            share = entry[j]
+            if n_l == room or used > work:
                 done = False
-            if not done:
                 break
-            inverse[i] = 1.0 / (1.0 - own)
-            for e in range(n_later):
-                u_indices[n_u], u_data[n_u] = later[e], entry[later[e]] * inverse[i]
-                n_u += 1
-            l_ptr[i + 1], u_ptr[i + 1] = n_l, n_u
-        if not done:
-            break
-    factors = Factors(l_ptr, l_indices, l_data, u_ptr, u_indices, u_data, inverse, first)
-    return factors, done
+            l_indices[n_l], l_data[n_l] = j, share
+            n_l += 1
+            used += u_ptr[j + 1] - u_ptr[j]
+            for e in range(u_ptr[j], u_ptr[j + 1]):
+                k = np.int64(u_indices[e])
+                if k == i:
+                    own += share * u_data[e]
+                    continue
+                if seen[k] != i:
+                    seen[k] = i
+                    entry[k] = 0.0
+                    if k < i:
+                        n_heap = push_heap(heap, n_heap, k)
+                    else:
+                        later[n_later] = k
+                        n_later += 1
+                entry[k] += share * u_data[e]
+        if not done or n_u + n_later > room or not own < 1.0:
+            return TOO_MUCH
+        inverse[i] = 1.0 / (1.0 - own)
+        for e in range(n_later):
+            u_indices[n_u], u_data[n_u] = later[e], entry[later[e]] * inverse[i]
+            n_u += 1
+        l_ptr[i + 1], u_ptr[i + 1] = n_l, n_u
+    return ELIMINATED
+
+
+@part
+def eliminate(rows, bounds, room, work):
+    """The factors of I − γP at once, and whether `room` entries and `work` products suffice."""
+    factors, space = room_for(rows.indptr.size - 1, room)
+    state = np.zeros(PLACES, np.int64)
+    ended = eliminate_some(rows, bounds, factors, space, work, state, np.iinfo(np.int64).max)
+    return factors, ended == ELIMINATED
 
 
 @part

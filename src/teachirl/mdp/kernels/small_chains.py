@@ -11,6 +11,7 @@ from .block_elimination import eliminate, substitute, substitute_transposed
 from .chains import reordered
 from .components import strong_components
 from .layouts import compiled, part
+from .linear import Flow
 from .mixing import flow_error, flow_left, rows_back, rows_in, settle_values, sizes, values_left
 
 # How it ended: elimination takes too much, or is not near enough; it was, or nothing was to do.
@@ -25,7 +26,8 @@ def eliminated(rows, indices, b, room, work, flow):
     """
     order, bounds = strong_components(rows.indptr, indices)
     first, targets, shares = reordered(rows.indptr, rows.indices, rows.data, order)
-    factors, done = eliminate(first, targets, shares, rows.discount, bounds, room, work)
+    chain = Flow(first, targets, shares, rows.discount)
+    factors, done = eliminate(chain, bounds, room, work)
     x = rows_in(b, order)
     if done and flow:
         substitute_transposed(first, targets, shares, rows.discount, bounds, factors, x)

@@ -6,12 +6,18 @@ import numpy as np
 
 from .aims import extremes
 from .layouts import compiled, part
-from .linear import MOST_SWEEPS, Flow, apply, bicgstab, copy, sweep_flow
+from .linear import STEPS, bicgstab, copy, rest_of_flow, sweep_flow
 
 # Policy iteration may take some rounds to get anywhere; after so many, sweeps must do.
 PATIENCE, SWEEPS = 25, 100
 # Not a plain number, which is a type of its own to Numba: it would compile `bicgstab` once more.
-STEPS, SUMS = np.int64(1000), np.bool_(True)
+MOST_STEPS, SUMS = np.int64(1000), np.bool_(True)
+# How often BiCGSTAB is tried. Where `solve_system` is, behind where what it calls is.
+TRIES = 3.0
+TRIED, BEFORE, BUSY, SYSTEM = range(3, 7)
+# Where `soft_solve` is; what it is at, a backup, a step or sweeps; and how it came back.
+ROUND, LEAST, STALLED, GOAL, LOW, HIGH, LARGEST, AT, SWEPT, PLACES = range(10)
+BACKUP, STEP, SWEEP = range(3)
 
 
 @compiled
@@ -45,33 +51,36 @@ def soft_backup(dynamics, reward, v, discount, backed_up, chances):
 
 
 @compiled
-def solve_system(operator, b, x, goal):
+def solve_system(operator, b, x, goal, work, state, most):
     """x with ‖b − operator · x‖₁ ≤ goal, or as small as rounding allows: BiCGSTAB from x, then
-    Gauss–Seidel if that breaks down."""
-    rest, work, state = np.empty(b.size), np.empty((6, b.size)), np.empty(3)
-    for _ in range(3):
-        apply(operator, x, rest)
-        for s in range(b.size):
-            rest[s] = b[s] - rest[s]
-        before = np.abs(rest).sum()
-        if before <= goal:
-            return x
-        kept = x.copy()
-        state[:] = 0.0
-        bicgstab(operator, x, rest, 0.5 * goal, STEPS, work, state, STEPS)
-        apply(operator, x, rest)
-        left = np.abs(b - rest).sum()
+    Gauss–Seidel if that breaks down.
+
+    It takes `most` steps a call, and gives back whether it is done. work is [8, S], and
+    state [SYSTEM] is all 0 before the first call.
+    """
+    rest, kept = work[6], work[7]
+    while state[TRIED] < TRIES:
+        if state[BUSY] == 0.0:
+            state[BEFORE] = rest_of_flow(operator, b, x, rest)
+            if state[BEFORE] <= goal:
+                return True
+            copy(x, kept)
+            state[BUSY] = 1.0
+        if not bicgstab(operator, x, rest, 0.5 * goal, MOST_STEPS, work, state, most):
+            return False
+        left = rest_of_flow(operator, b, x, rest)
         if left <= goal:
-            return x
-        if not left < before:
+            return True
+        state[TRIED] += 1.0
+        if not left < state[BEFORE]:
             copy(kept, x)
-            break
-    state[:] = 0.0
-    sweep_flow(operator, b, x, goal, SUMS, state, np.int64(MOST_SWEEPS + 1))
-    return x
+            state[TRIED] = TRIES
+        state[:TRIED] = 0.0
+        state[BUSY] = 0.0
+    return sweep_flow(operator, b, x, goal, SUMS, state, most)
 
 
-@compiled
+@part
 def soft_sweep(dynamics, reward, v, discount):
     """v ← soft backups in place, once forward: slow, but certain to come nearer."""
     offsets, indptr, indices, data = dynamics
@@ -91,49 +100,73 @@ def soft_sweep(dynamics, reward, v, discount):
 
 
 @compiled
-def soft_solve(dynamics, chain, slots, reward, v, discount, rounding, rounds):
+def soft_solve(
+    dynamics, chain, slots, reward, v, discount, rounding, rounds, chances, memory, work, state,
+    system, most,
+):  # fmt: skip
     """Newton's method for v = Tv, which is soft policy iteration: it converges quadratically.
 
     T is convex and the policy of a backup is its slope, so the step solves (I − γP_π) δ = Tv − v.
     A constant added to v changes nothing that matters: v is kept centred, where it is rounded less.
-    chain is (indptr, indices) of P_π, and slots say where each entry of a row is in it. Ends when
-    the spread of Tv − v is at most `rounding` times the largest number in it, or gets no smaller.
-    Gives back Tv, the chances, the least and the largest of Tv − v, and the largest |v|.
+    chain is P_π, a `Flow` whose data are put in here, and slots say where each entry of a row is in
+    it. Ends when the spread of Tv − v is at most `rounding` times the largest number in it, or gets
+    no smaller.
+
+    It takes about `most` backups, sweeps or steps of BiCGSTAB a call, and gives back whether it is
+    done. state [PLACES] and system [SYSTEM] are all 0 before the first; memory [3, S] has Tv first,
+    work is [8, S]. In the end the state has the least and the largest of Tv − v, and the largest
+    |v|, and the chances [P] are those of the policy.
     """
     offsets, indptr, _, data = dynamics
-    n = v.size
-    backed_up, rest, step = np.empty(n), np.empty(n), np.empty(n)
-    chances, moved = np.empty(reward.size), np.empty(chain[1].size)
-    lowest, highest = extremes(reward)
-    largest_reward = max(-lowest, highest)
-    least, stalled = np.inf, 0
-    for done in range(rounds + 1):
-        lowest, highest = extremes(v)
-        v -= 0.5 * (lowest + highest)
-        # What is centred is as far from 0 below as above, but for rounding.
-        lowest, highest = extremes(v)
-        low, high = soft_backup(dynamics, reward, v, discount, backed_up, chances)
-        spread, largest = high - low, max(-lowest, highest)
-        finest = rounding * (largest + largest_reward + 1.0)
-        stalled = stalled + 1 if spread > 0.9 * least else 0
-        least = min(least, spread)
-        if spread <= finest or done == rounds or (stalled >= 3 and spread <= 1e3 * finest):
-            break
-        if stalled >= PATIENCE:
-            for _ in range(SWEEPS):
-                soft_sweep(dynamics, reward, v, discount)
-            continue
-        moved[:] = 0.0
-        for s in range(n):
-            rest[s] = backed_up[s] - v[s] - 0.5 * (low + high)
-            for p in range(offsets[s], offsets[s + 1]):
-                for j in range(indptr[p], indptr[p + 1]):
-                    moved[slots[j]] += chances[p] * data[j]
-        step[:] = 0.0
-        # An error in the step may be 1/(1 − γ) of that in its equation, in the worst state.
-        goal = max(0.1 * (1.0 - discount) * min(spread, 1.0) * spread, 0.1 * finest)
-        v += solve_system(Flow(chain[0], chain[1], moved, discount), rest, step, goal)
-    return backed_up, chances, low, high, largest
+    n, left = v.size, most
+    backed_up, rest, step = memory[0], memory[1], memory[2]
+    while left > 0:
+        if state[AT] == BACKUP:
+            left -= 1
+            lowest, highest = extremes(v)
+            v -= 0.5 * (lowest + highest)
+            # What is centred is as far from 0 below as above, but for rounding.
+            lowest, highest = extremes(v)
+            low, high = soft_backup(dynamics, reward, v, discount, backed_up, chances)
+            spread, largest = high - low, max(-lowest, highest)
+            lowest, highest = extremes(reward)
+            finest = rounding * (largest + max(-lowest, highest) + 1.0)
+            least = state[LEAST] if state[ROUND] > 0.0 else np.inf
+            state[STALLED] = state[STALLED] + 1.0 if spread > 0.9 * least else 0.0
+            state[LEAST] = min(least, spread)
+            stuck = state[STALLED] >= 3.0 and spread <= 1e3 * finest
+            if spread <= finest or state[ROUND] == rounds or stuck:
+                state[LOW], state[HIGH], state[LARGEST] = low, high, largest
+                return True
+            state[ROUND] += 1.0
+            if state[STALLED] >= PATIENCE:
+                state[AT], state[SWEPT] = SWEEP, 0.0
+                continue
+            chain.data[:] = 0.0
+            for s in range(n):
+                rest[s] = backed_up[s] - v[s] - 0.5 * (low + high)
+                for p in range(offsets[s], offsets[s + 1]):
+                    for j in range(indptr[p], indptr[p + 1]):
+                        chain.data[slots[j]] += chances[p] * data[j]
+            step[:] = 0.0
+            system[:] = 0.0
+            state[AT] = STEP
+            # An error in the step may be 1/(1 − γ) of that in its equation, in the worst state.
+            state[GOAL] = max(0.1 * (1.0 - discount) * min(spread, 1.0) * spread, 0.1 * finest)
+        elif state[AT] == STEP:
+            before = system[STEPS]
+            if not solve_system(chain, rest, step, state[GOAL], work, system, left):
+                return False
+            left -= max(np.int64(system[STEPS] - before), 1)
+            v += step
+            state[AT] = BACKUP
+        else:
+            left -= 1
+            soft_sweep(dynamics, reward, v, discount)
+            state[SWEPT] += 1.0
+            if state[SWEPT] == SWEEPS:
+                state[AT] = BACKUP
+    return False
 
 
 @part

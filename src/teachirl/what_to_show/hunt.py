@@ -1,0 +1,141 @@
+"""The search for a demonstration that guarantees more than an optimal policy.
+
+Showing μ guarantees g(Aμ), g(b) = min {⟨w, μ⟩ : μ ∈ M, Aμ = b}, and g is convex, so that the best
+demonstration is at a vertex of AM: a policy that looks best under a reward ⟨θ, Aφ⟩ that the learner
+can express. Which of them is best is a search for θ ∈ R^r: hill climbing, from the θ that proves
+how bad showing an optimal policy is, from what the learner can express of w, and from random ones.
+A θ costs one MDP solve (`exposed_policies`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Floats
+from ..guarantees.bounds import matching_room
+from ..mdp.model import MDP
+from ..mdp.planning import optimal_policies
+from ..precision import first_largest
+from ..views.potential_shaping import Indistinct, indistinct_directions
+from ..views.worldview import Worldview
+from .exposed_policies import LENGTH, UP, Exposed, Exposer
+from .upper_bound import prove
+
+# The first step, and what a step is multiplied by if it does not lead up: climbs are rough, and
+# those that got highest go on in patience. Found by measuring, as all of these.
+ROUGH, PATIENT = (0.5, 0.8), (0.6, 0.95)
+
+
+class Hunt:
+    """The search for a demonstration that guarantees more than an optimal policy, and for what
+    none does; whenever it is ended, what it has is the best so far."""
+
+    def __init__(self, mdp: MDP, view: Worldview, w: Floats, span: float, upper: float) -> None:
+        self.mdp, self.view, self.w, self.span, self.upper = mdp, view, w, span, upper
+        self.exposer: Exposer | None = None
+        self.blind = self.stuck = False
+        self._found: Exposed | None = None
+
+    def run(
+        self,
+        theta: Floats,
+        starts: int,
+        rng: np.random.Generator,
+        tolerance: float,
+        proof_solves: int,
+        indistinct: Indistinct | None,
+    ) -> None:
+        """Search, also from the θ [ℓ] that proves what showing an optimal policy guarantees."""
+        mdp, view, w = self.mdp, self.view, self.w
+        never = indistinct_directions(mdp) if indistinct is None else indistinct
+        basis = view.without(never.basis).basis
+        # Beside larger features, what the learner sees may be rounding to us, and not to the
+        # learner.
+        self.stuck = not _looks_alike(mdp, view, basis)
+        self.blind = not len(basis) and not self.stuck
+        if not len(basis):
+            return
+        self.exposer = exposer = Exposer(mdp, basis, w, self.span)
+        places = [exposer.coordinates(reward) for reward in (view.matrix.T @ theta, w)]
+        self._found = _search(exposer, places, starts, rng)
+        # In more directions than these AM has too many facets to bound them all.
+        self.stuck = self.stuck or len(basis) > 6
+        if not self.stuck and proof_solves > 0:
+            highest = self.upper / self.span
+            proof = prove(exposer, self._found, highest, 0.5 * tolerance, proof_solves)
+            self._found, self.stuck = proof.best, proof.stuck
+            self.upper = min(self.upper, proof.upper * self.span)
+
+    @property
+    def found(self) -> Exposed | None:
+        """The best; None if nothing was found."""
+        if self._found is not None or self.exposer is None:
+            return self._found
+        return self.exposer.highest
+
+    @property
+    def solves(self) -> int:
+        """How many MDPs were solved."""
+        return 0 if self.exposer is None else self.exposer.solves
+
+
+def _looks_alike(mdp: MDP, view: Worldview, basis: Floats) -> bool:
+    """Whether policies that agree along the basis [r, k] look the same to the learner. That is up
+    to the rounding of each of the view's rows, however small it is beside others.
+    """
+    rest = view.matrix - (view.matrix @ basis.T) @ basis
+    unseen = Worldview(rest).observe(mdp)
+    axes = np.eye(len(rest))
+    ends = optimal_policies(unseen, np.vstack([axes, -axes])).lower
+    widths = ends[: len(axes)] + ends[len(axes) :]
+    sizes = view.observe(mdp).largest_entries / (1.0 - mdp.discount)
+    return bool((widths <= matching_room(mdp) * sizes).all())
+
+
+def _search(
+    exposer: Exposer, places: list[Floats], starts: int, rng: np.random.Generator
+) -> Exposed:
+    """The best that climbing from the places, and from random ones, finds."""
+    rank = len(exposer.basis)
+    if rank == 1:
+        ends = [exposer.expose(np.array([sign])) for sign in (1.0, -1.0)]
+        return ends[_highest(ends)]
+    # Each climb has dice of its own: how long the others take does not change it.
+    dice = [np.random.default_rng(seed) for seed in rng.integers(1 << 62, size=starts)]
+    # Rounded: where a climb begins does not depend on the last bits either.
+    places = [np.round(each / np.abs(each).max(), 3) for each in places if each.any()][:starts]
+    places += [each.standard_normal(rank) for each in dice[len(places) :]]
+    tops = [
+        _climb(exposer, exposer.expose(place), *ROUGH, each)
+        for place, each in zip(places, dice, strict=True)
+    ]
+    higher: list[Exposed] = []
+    for _ in range((starts + 1) // 2):
+        best = _highest(tops)
+        higher.append(_climb(exposer, tops.pop(best), *PATIENT, dice.pop(best)))
+    found = higher[_highest(higher)]
+    # A longer θ may reach the vertex that this one is near.
+    sharper = exposer.expose(found.theta, 100.0 * LENGTH)
+    return sharper if sharper.reward > found.reward + UP else found
+
+
+def _highest(tops: list[Exposed]) -> int:
+    return first_largest([top.reward for top in tops], UP)
+
+
+def _climb(
+    exposer: Exposer, here: Exposed, step: float, shorter: float, rng: np.random.Generator
+) -> Exposed:
+    """Random steps that are taken if they lead up; then the next is longer, otherwise shorter."""
+    rank = len(here.theta)
+    # A climb ends when its steps, relative to the length of θ, are shorter than this.
+    while step > 1e-3:
+        there = exposer.expose(here.theta + step / np.sqrt(rank) * rng.standard_normal(rank))
+        if there.reward > here.reward + UP:
+            here, step = there, min(2.0 * step, 1.0)
+        else:
+            step *= shorter
+    return here
+
+
+__all__ = ["Hunt"]
