@@ -23,7 +23,19 @@ from numpy.typing import ArrayLike
 from ..arrays import Floats, Ints, checked_indices
 from ..errors import Status, require
 from ..precision import DEPENDENT, GAIN_TIE, NO_RISK, RESIDUAL, down, first_largest
-from ..views.linear_algebra import PART, extended_basis, unit_rows, units_beside, without_span
+from ..views.linear_algebra import (
+    PART,
+    extended_basis,
+    in_own_coordinates,
+    in_parts,
+    lengths_of,
+    on_axes,
+    parts_of,
+    those,
+    unit_rows,
+    units_beside,
+    without_span,
+)
 from ..views.scorer import checked_candidates, unit_weights
 from ..views.teaching_risk import teaching_risk
 from ..views.worldview import Worldview
@@ -129,12 +141,12 @@ def best_subset(
     before = teaching_risk(wider, weights)
     free = np.setdiff1d(np.arange(n), must)
     free = free[(prices[:, free] <= left[:, None]).all(axis=0)]
-    search = _Search.of(wider, weights, rows[free], prices[:, free], left)
+    search = _Search.of(wider, weights, those(rows, free), prices[:, free], left)
     if before > NO_RISK and len(search.rows):
         plan = greedy_plan(
             wider,
             weights,
-            rows[free[search.places]],
+            those(rows, free[search.places]),
             size=None if math.isinf(left[0]) else int(left[0]),
             max_cost=None if math.isinf(left[1]) else left[1],
             costs=search.costs[1],
@@ -154,13 +166,16 @@ def risk_at_least(risk: float, view: Worldview, candidates: Floats) -> float:
     What is nearly dependent magnifies rounding: the view's rows, a candidate that they hardly lack,
     two that are nearly the same beside them, and all of them together.
     """
-    rows = without_span(view.basis, unit_rows(candidates))
-    lengths = np.linalg.norm(rows, axis=1)
-    kept = lengths > DEPENDENT
-    rows = unit_rows(rows[kept])
-    sines = _least_sine(rows), Worldview(rows).magnified if len(rows) else 0.0
-    least = float(lengths[kept].min(initial=1.0)) * sines[0]
-    doubt = view.magnified + sines[1] + sum(candidates.shape) * RESIDUAL / least
+    rows = in_parts(lambda part: without_span(view.basis, unit_rows(part)), candidates)
+    lengths = lengths_of(rows)
+    kept = np.flatnonzero(lengths > DEPENDENT)
+    rows = unit_rows(those(rows, kept))
+    if on_axes(rows):  # what the lines below come to, without matrices of their products
+        sine, magnified = 1.0, sum(rows.shape) * RESIDUAL if len(rows) else 0.0
+    else:
+        sine, magnified = _least_sine(rows), Worldview(rows).magnified
+    least = float(lengths[kept].min(initial=1.0)) * sine
+    doubt = view.magnified + magnified + sum(candidates.shape) * RESIDUAL / least
     return max(down(risk - doubt), 0.0)
 
 
@@ -226,12 +241,12 @@ class _Search:
         r = without_span(view.basis, unit_weights(view, weights))
         rows, lengths = units_beside(view.basis, candidates)
         places = np.flatnonzero(lengths > DEPENDENT)
-        rows = rows[places]
+        rows = those(rows, places)
         kept = unlike(rows, costs[1, places])
-        rows, places = rows[kept], places[kept]
+        rows, places = those(rows, kept), places[kept]
         # As few coordinates as there are rows; what of r is in none of them is of no use.
-        q, triangle = np.linalg.qr(rows.T)
-        return _Search(unit_rows(triangle.T), q.T @ r, costs[:, places], budgets, places)
+        own, r = in_own_coordinates(rows, r)
+        return _Search(unit_rows(own), r, costs[:, places], budgets, places)
 
     def run(self, start: Iterable[int], max_nodes: int) -> None:
         self.offer(list(start))
@@ -256,15 +271,16 @@ class _Search:
         """The parts of a node that may hold a better set."""
         chosen, basis = node.chosen, node.basis
         money = self.budgets - self.costs[:, chosen].sum(axis=1)
-        rows = without_span(basis, self.rows[node.open])
-        lengths = np.linalg.norm(rows, axis=1)
+        rows = without_span(basis, those(self.rows, node.open))
+        lengths = lengths_of(rows)
         fits = (self.costs[:, node.open] <= money[:, None]).all(axis=0) & (lengths > DEPENDENT)
         open_, lengths, costs = node.open[fits], lengths[fits], self.costs[:, node.open[fits]]
         most = min(at_most(price, budget) for price, budget in zip(costs, money, strict=True))
         if most == len(open_):
             self.offer([*chosen, *open_.tolist()])
             return []
-        rows = unit_rows(without_span(basis, rows[fits] / lengths[:, None]))
+        rows = those(rows, np.flatnonzero(fits)) / lengths[:, None]
+        rows = in_parts(lambda part: unit_rows(without_span(basis, part)), rows)
         along = basis @ self.r
         rest, gained = Open(rows, without_span(basis, self.r), costs, money), float(along @ along)
         if most <= 2:
@@ -321,17 +337,19 @@ class _Search:
 
     def with_one_more(self, chosen: list[int]) -> tuple[float, int | None]:
         basis, money = self.basis(chosen), self.budgets - self.costs[:, chosen].sum(axis=1)
-        rows = without_span(basis, self.rows)
-        lengths = np.linalg.norm(rows, axis=1)
+        r = without_span(basis, self.r)
+        lengths, along = np.empty(len(self.rows)), np.empty(len(self.rows))
+        for part in parts_of(self.rows):
+            rows = without_span(basis, self.rows[part])
+            lengths[part], along[part] = np.linalg.norm(rows, axis=1), rows @ r
         # Nearly dependent rows are left to the search, which measures them.
         fits = (self.costs <= money[:, None]).all(axis=0) & (lengths > 1e-4)
         if not fits.any():
             return 0.0, None
-        r = without_span(basis, self.r)
-        gains = np.where(fits, (rows @ r) ** 2 / np.where(fits, lengths, 1.0) ** 2, -1.0)
+        gains = np.where(fits, along**2 / np.where(fits, lengths, 1.0) ** 2, -1.0)
         new = first_largest(gains, GAIN_TIE * float(gains.max()))
-        along = self.basis([*chosen, new]) @ self.r
-        return float(along @ along), new
+        gained = self.basis([*chosen, new]) @ self.r
+        return float(gained @ gained), new
 
     def affordable(self, chosen: list[int]) -> bool:
         return bool((self.costs[:, chosen].sum(axis=1) <= self.budgets).all())

@@ -28,7 +28,7 @@ from ..errors import require
 from ..figures.digits import percent_at_least
 from ..mdp.kernels.subsets import knapsack
 from ..precision import DEPENDENT, RESIDUAL, RISK_TIE
-from ..views.linear_algebra import units_beside
+from ..views.linear_algebra import on_axes, those, units_beside
 from ..views.scorer import RiskScorer
 from ..views.teaching_risk import teaching_risk
 from ..views.worldview import Worldview
@@ -169,13 +169,14 @@ def _ratio(view: Worldview, rows: Floats, most: int) -> float:
         return 0.0  # what counts as dependent, though it is not, may gain all the same
     if most <= 1 or not useful.any():
         return 1.0
-    left = left[useful]
-    left = left[unlike(left, np.zeros(len(left)))]
+    left = those(left, np.flatnonzero(useful))
+    left = those(left, unlike(left, np.zeros(len(left))))
     m = len(left)
     # To make short vectors unit vectors magnifies their rounding.
     rounding = RESIDUAL * m / float(lengths[useful].min())
-    least = _by_rows(left, min(most, m) - 1)
-    if m <= MOST_EIGENVALUES:
+    # Where no two have anything in common, their least eigenvalue is 1.
+    least = 1.0 if on_axes(left) else _by_rows(left, min(most, m) - 1)
+    if m <= MOST_EIGENVALUES and least < 1.0:
         least = max(least, float(np.linalg.eigvalsh(left @ left.T)[0]))
     return min(max(least - rounding, 0.0), 1.0)
 

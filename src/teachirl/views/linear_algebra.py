@@ -6,10 +6,11 @@ Vectors are rows. Whether a row adds to a basis is decided relative to the row's
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.linalg.lapack import dgejsv
 
@@ -57,7 +58,7 @@ def extended_basis(basis: Floats, rows: Floats) -> Floats:
         entries, columns = rows.nonzero()
         if len(entries) == len(np.unique(entries)):  # one in each row, at most: nothing to rotate
             new = np.sort(entries[np.unique(columns, return_index=True)[1]])
-            return np.sign(rows[new])
+            return np.sign(those(rows, new))
     if len(rows) > BLOCK:
         for first in range(0, len(rows), BLOCK):
             basis = extended_basis(basis, rows[first : first + BLOCK])
@@ -99,7 +100,7 @@ def directions(features: Any, target: Floats) -> Floats | None:
 
 def unit_rows(rows: Floats) -> Floats:
     """The rows [n, k] with length 1 each; zero rows stay zero."""
-    return _in_parts(_unit_rows, rows)
+    return in_parts(_unit_rows, rows)
 
 
 def _unit_rows(rows: Floats) -> Floats:
@@ -121,7 +122,7 @@ def without_span(basis: Floats, vectors: Floats) -> Floats:
 
     if len(basis) == 0:
         return np.array(vectors)
-    return without(vectors) if vectors.ndim == 1 else _in_parts(without, vectors)
+    return without(vectors) if vectors.ndim == 1 else in_parts(without, vectors)
 
 
 def units_beside(basis: Floats, rows: Floats) -> tuple[Floats, Floats]:
@@ -135,21 +136,67 @@ def units_beside(basis: Floats, rows: Floats) -> tuple[Floats, Floats]:
         # To make it longer makes what is left of the span longer as well.
         return _unit_rows(without_span(basis, _unit_rows(left)))
 
-    made, step = np.empty(rows.shape), max(PART // max(rows.shape[1], 1), 1)
-    for first in range(0, len(rows), step):
-        part = slice(first, first + step)
+    made = np.empty(rows.shape)
+    for part in parts_of(rows):
         made[part] = beside(part)
     return made, lengths
 
 
-def _in_parts(work: Callable[[Floats], Floats], rows: Floats) -> Floats:
+def lengths_of(rows: Floats) -> Floats:
+    """The length of each of the rows [n, k]."""
+    found = np.empty(len(rows))
+    for part in parts_of(rows):
+        found[part] = np.linalg.norm(rows[part], axis=1)
+    return found
+
+
+def those(rows: Floats, places: NDArray[np.int64]) -> Floats:
+    """The rows [n, k] at places in ascending order; all of them are not copied."""
+    return rows if len(places) == len(rows) else rows[places]
+
+
+def on_axes(rows: Floats) -> bool:
+    """Whether each of the rows [n, k] has one number that is not 0, in a column of its own."""
+    numbers, taken = 0, np.zeros(rows.shape[1], dtype=bool)
+    for part in parts_of(rows):
+        places, columns = rows[part].nonzero()
+        numbers += len(places)
+        if len(places) != len(np.unique(places)) or taken[columns].any():
+            return False
+        if len(places) != len(np.unique(columns)):
+            return False
+        taken[columns] = True
+    return numbers == len(rows)
+
+
+def in_own_coordinates(rows: Floats, vector: Floats) -> tuple[Floats, Floats]:
+    """The rows [n, k] and a vector [k] in coordinates in the rows' span, of which row i has the
+    first i + 1 only: [n, min(n, k)] and [min(n, k)]."""
+    if on_axes(rows):
+        places, columns = rows.nonzero()
+        entries = rows[places, columns]
+        own = np.zeros((len(rows), len(rows)))
+        np.fill_diagonal(own, np.abs(entries))
+        return own, np.sign(entries) * vector[columns]
+    q, triangle = np.linalg.qr(rows.T)
+    return triangle.T, q.T @ vector
+
+
+def in_parts(work: Callable[[Floats], Floats], rows: Floats) -> Floats:
     """The work on all rows [n, k]; of many, on some after the other, in little memory."""
     if rows.size <= PART:
         return work(rows)
-    made, step = np.empty(rows.shape), max(PART // rows.shape[1], 1)
-    for first in range(0, len(rows), step):
-        made[first : first + step] = work(rows[first : first + step])
+    made = np.empty(rows.shape)
+    for part in parts_of(rows):
+        made[part] = work(rows[part])
     return made
+
+
+def parts_of(rows: Floats) -> Iterator[slice]:
+    """So many of the rows [n, k] at a time as `PART` numbers are."""
+    step = max(PART // max(rows.shape[1], 1), 1)
+    for first in range(0, len(rows), step):
+        yield slice(first, first + step)
 
 
 def shortest_multipliers(A: Floats, Q: Floats, coordinates: Floats) -> Floats:
