@@ -1,8 +1,10 @@
 """Teachers who go by the teaching risk: against brute force, enumeration and their own bounds."""
 
 import dataclasses
+import importlib
 import itertools
 import math
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -25,9 +27,12 @@ from teachirl.teachers.random import Random
 from teachirl.teachers.tr_greedy import TRGreedy
 from teachirl.teaching.teach import teach
 from teachirl.testing import weights, worldviews
-from teachirl.views.linear_algebra import unit_rows
+from teachirl.views import linear_algebra
+from teachirl.views.linear_algebra import on_axes, unit_rows
 from teachirl.views.teaching_risk import risk_after, teaching_risk
 from test_risk import risk_by_svd
+
+subsets = importlib.import_module("teachirl.selection.best_subset")
 
 
 def blind(k):
@@ -659,3 +664,36 @@ def test_without_eigenvalues_the_gap_is_no_smaller(monkeypatch):
     monkeypatch.setattr(distance_from_optimal, "MOST_EIGENVALUES", 0)
     looser = greedy_gap(view, weights, rows, [0, 1])
     assert 0.0 < looser.ratio <= whole.ratio
+
+
+@pytest.mark.parametrize("seen", [0, 3])
+def test_on_axes_it_is_as_elsewhere(monkeypatch, seen):
+    rng = np.random.default_rng(2)
+    view, w = Worldview(np.eye(12)[:seen]), rng.standard_normal(12)
+    rows = (rng.choice([-2.0, 0.5, 1.0], 12)[:, None] * np.eye(12))[rng.permutation(12)[:9]]
+    assert on_axes(rows) and on_axes(rows[:0]) and not on_axes(rows[[0, 0]])
+    assert not on_axes(np.ones((1, 2))) and not on_axes(np.zeros((1, 2)))
+
+    def found():
+        subset = best_subset(view, w, rows, size=4, costs=np.arange(1.0, 10.0), max_cost=20.0)
+        gap = greedy_gap(view, w, rows, [4, 1], size=3)
+        return dataclasses.astuple(subset), dataclasses.astuple(gap)
+
+    here = found()
+    for module in (linear_algebra, subsets, distance_from_optimal):
+        monkeypatch.setattr(module, "on_axes", lambda rows: False)
+    assert found() == here
+
+
+def test_unit_vectors_take_little_memory(monkeypatch):
+    candidates, w = np.eye(300), np.arange(1.0, 301.0)
+    for module in (linear_algebra, subsets):
+        monkeypatch.setattr(module, "PART", 1 << 12)
+    view = Worldview(candidates[:0])
+    tracemalloc.start()
+    try:
+        best_subset(view, w, candidates, size=2, max_nodes=0)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 6.0 * candidates.nbytes  # of its own and of what it calls; it was more than 7
