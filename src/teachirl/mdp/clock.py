@@ -76,8 +76,9 @@ def look() -> None:
         raise OutOfTimeError
 
 
-def aside(work: Callable[[], T]) -> T:
-    """What the work comes to, done by a thread while this one looks at the clock.
+def aside(work: Callable[[], T], long: bool = True) -> T:
+    """What the work comes to; if it may take `long`, done by a thread while this one looks at the
+    clock.
 
     For what cannot look at it, and lets other threads run meanwhile (SuperLU, LAPACK). When the
     time is up, or at Ctrl-C, the thread is left to itself: what it finds is of no use then.
@@ -85,6 +86,8 @@ def aside(work: Callable[[], T]) -> T:
     >>> aside(lambda: 2 + 2)
     4
     """
+    if not long:
+        return work()
     found, failed = list[T](), list[BaseException]()
 
     def run() -> None:

@@ -18,7 +18,7 @@ import enum
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -69,7 +69,6 @@ PASSES, BANDED, PREPARING, SPARSER = 6.0, 1.5, 500.0, 0.02
 # With more of these products SuperLU may take a second: a thread does it.
 LONG = 200_000_000.0
 
-T = TypeVar("T")
 Rows: TypeAlias = tuple[NDArray[Any], NDArray[Any], Floats]  # indptr, indices, data
 
 
@@ -306,28 +305,19 @@ class Chain:
         # To be transposed twice puts the entries of a row in order.
         indptr, indices, data = without_flow(*transposed(*self._inflow[:3]), self.discount)
         n = len(indptr) - 1
-        return self._in_time(
-            splu,
-            sp.csc_array((data, indices, indptr), shape=(n, n)),
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
+        matrix: Any = sp.csc_array((data, indices, indptr), shape=(n, n))
+        kind: Any = {"permc_spec": "MMD_AT_PLUS_A", "options": {"SymmetricMode": True}}
+        long = self._sparse_products > LONG
+        return clock.aside(lambda: splu(matrix, diag_pivot_thresh=0.0, **kind), long)
 
     def _by_factors(self, b: Floats, goals: Floats, flow: bool) -> Floats:
-        found = self._in_time(self._superlu.solve, b, "N" if flow else "T")
-        return np.ascontiguousarray(found)
+        factors, way, long = self._superlu, "N" if flow else "T", self._sparse_products > LONG
+        return np.ascontiguousarray(clock.aside(lambda: factors.solve(b, way), long))
 
     @property
     def _sparse_products(self) -> float:
         """What SuperLU costs, in products."""
         return PREPARING * len(self.rows.data) + SPARSER * self.usual.band
-
-    def _in_time(self, call: Callable[..., T], *arguments: Any, **options: Any) -> T:
-        """What SuperLU makes of it, in a thread of its own if that may take long."""
-        if self._sparse_products <= LONG:
-            return call(*arguments, **options)
-        return clock.aside(lambda: call(*arguments, **options))
 
     def _by_sweeps(self, b: Floats, goals: Floats, flow: bool) -> Floats:
         operator = self._inflow if flow else self.rows
