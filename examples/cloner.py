@@ -65,17 +65,22 @@ class Cloner:
         return [row.tobytes() for row in np.round(dense, self.digits) + 0.0]
 
 
-def lesson(learner: Any) -> ti.Lesson:
-    """A learner that sees two blocks of nine is shown 300 walks, and taught four more blocks."""
+def watched(rng: np.random.Generator) -> ti.Task:
+    """A learner sees two blocks of nine, is shown 300 walks, and could be taught all blocks."""
     mdp = ti.worlds.gridworld(6, block=2, discount=0.9)
-    rng = np.random.default_rng(0)
     weights = rng.standard_normal(9)
     expert = ti.optimal_policy(mdp, weights).policy
     walks = ti.sample_trajectories(mdp, expert, episodes=300, horizon=60, rng=rng)
     # Whoever matches is told what the expert does on average; whoever clones looks at the walks.
     shown = replace(ti.Demonstration.of_policy(mdp, expert), trajectories=walks)
     view = ti.Worldview.select(mdp, ["cell 0", "cell 4"])
-    task = ti.Task(mdp, weights, view, np.eye(9), demonstration=shown)
+    return ti.Task(mdp, weights, view, np.eye(9), demonstration=shown)
+
+
+def lesson(learner: Any) -> ti.Lesson:
+    """What the learner does as it is, and once four more blocks are taught."""
+    rng = np.random.default_rng(0)
+    task = watched(rng)
     return ti.teach(task, ti.teachers.TRGreedy(), learner, rng=rng, budget=4, tolerance=-1)
 
 

@@ -376,3 +376,26 @@ def test_the_adapter_keeps_the_contract():
         )
 
     check_learner(example("imitation_adapter")["Imitator"](trained))
+
+
+def test_the_world_to_act_in_is_the_one_that_is_seen():
+    """What GAIL and AIRL act in: moves are those of the MDP, and episodes end by its discount."""
+    pytest.importorskip("gymnasium")
+    mdp = ti.worlds.gridworld(3, slip=0.3, discount=0.9)
+    seen = ti.Worldview.select(mdp, ["cell 0", "cell 4"]).observe(mdp)
+    world, dynamics = example("imitation_adapter")["seen_world"](seen, 0), mdp.dynamics
+    counts, ended = np.zeros((mdp.n_pairs, mdp.n_states)), 0
+    world.reset()
+    for step in range(4000):
+        pair = dynamics.offsets[world.state] + step % mdp.n_actions
+        look, reward, over, cut, _ = world.step(step % mdp.n_actions)
+        counts[pair, world.state] += 1.0
+        assert look.tolist() == seen.features[world.state].tolist()
+        assert (reward, cut) == (0.0, False)
+        ended += over
+    likely = dynamics.transitions.toarray()
+    assert not counts[likely == 0.0].any()
+    often = counts.sum(axis=1) > 50
+    shares = counts[often] / counts[often].sum(axis=1, keepdims=True)
+    assert often.sum() > 5 and np.abs(shares - likely[often]).max() < 0.25
+    assert 0.08 < ended / 4000 < 0.12
