@@ -24,6 +24,32 @@ def launched(playwright):
     return missing(f"no Chromium, Chrome or Edge can be started; of the last: {reason}")
 
 
+def opened(context):
+    """A page that notes what it asks for and complains of.
+
+    Another one costs more than most tests: they share it, each after `emptied`.
+    """
+    page = context.new_page()
+    page.complaints, page.asked = [], []
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on("request", lambda request: page.asked.append(request.url))
+    return emptied(page)
+
+
+def emptied(page):
+    """The page as a new one is, of a browser that has been nowhere yet."""
+    page.unroute_all()
+    page.context.unroute_all()
+    page.goto("about:blank")
+    page.context.clear_cookies()
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 1200, "height": 900})
+    page.complaints.clear()
+    page.asked.clear()
+    return page
+
+
 def nothing_is_wrong(page, widths=(1200, 390, 320)):
     """axe finds nothing, and nothing has to be scrolled sideways, at any of these widths."""
     for width in widths:

@@ -10,7 +10,7 @@ import pytest
 from axe_core_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
-from browsing import launched
+from browsing import emptied, launched, opened
 from results import CHAIN, assessment_of, frontier_of, plan_of, written
 from teachirl.app.document.documents import report as report_on
 from teachirl.app.problem import example_text
@@ -22,11 +22,11 @@ PAPER = 680  # A4 without its margins
 GRID = """\
 [world]
 name = "obstacles"
-size = 6
+size = 4
 goals = [2]
-obstacles = [7]
+obstacles = [1]
 [learner]
-sees = ["cell 4"]
+sees = ["cell 3"]
 [teach]
 features = "all"
 """
@@ -44,6 +44,18 @@ def browser():
 
 
 @pytest.fixture(scope="module")
+def tab(browser):
+    with browser.new_context() as context:
+        yield opened(context)
+
+
+@pytest.fixture
+def page(tab):
+    yield tab
+    emptied(tab)
+
+
+@pytest.fixture(scope="module")
 def report_of(tmp_path_factory):
     @cache
     def made(name):
@@ -56,14 +68,12 @@ def report_of(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_nothing_is_wrong_at_any_width(browser, report_of, name):
+def test_nothing_is_wrong_at_any_width(page, report_of, name):
     report = report_of(name)
-    page = browser.new_page(viewport={"width": WIDTHS[0], "height": 800})
-    asked, complaints = [], []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: complaints.append(message.text))
     page.goto(report.as_uri())
-    assert [url for url in asked if not url.startswith("data:image/svg+xml;")] == [report.as_uri()]
+    assert [url for url in page.asked if not url.startswith("data:image/svg+xml;")] == [
+        report.as_uri()
+    ]
     assert page.evaluate("[...document.images].every(i => i.complete && i.naturalWidth > 100)")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
@@ -79,12 +89,9 @@ def test_nothing_is_wrong_at_any_width(browser, report_of, name):
         found = Axe().run(page, options={"resultTypes": ["violations"]})
         assert [each["id"] for each in found["violations"]] == []
         assert len(found["passes"]) > 15
-    assert complaints == []
-    page.close()
+    assert page.complaints == []
 
 
-def test_it_can_be_printed(browser, report_of):
-    page = browser.new_page()
+def test_it_can_be_printed(page, report_of):
     page.goto(report_of("chain").as_uri())
     assert page.pdf(format="A4").startswith(b"%PDF")
-    page.close()

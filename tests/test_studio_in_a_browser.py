@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 import teachirl as ti
-from browsing import launched, nothing_is_wrong
+from browsing import emptied, launched, nothing_is_wrong, opened
 from greyscale import stands_out
 from studio_server import DESK, begun, ended, serving
 from teachirl.app.problem import read_problem
@@ -44,21 +44,21 @@ def desk(tmp_path_factory):
     assert ended(made.process) == 0
 
 
+@pytest.fixture(scope="module")
+def tab(browser):
+    with browser.new_context(accept_downloads=True) as context:
+        context.set_default_timeout(PATIENCE)
+        yield opened(context)
+
+
 @pytest.fixture
-def page(browser, desk):
-    context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
-    context.set_default_timeout(PATIENCE)
-    opened = context.new_page()
-    opened.complaints, opened.asked = [], []
-    opened.on("console", lambda message: opened.complaints.append(message.text))
-    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
-    opened.on("request", lambda request: opened.asked.append(request.url))
-    opened.goto(desk.link)
-    opened.wait_for_selector(SETTLED)
-    yield opened
+def page(tab, desk):
+    tab.goto(desk.link)
+    tab.wait_for_selector(SETTLED)
+    yield tab
     own = (desk.link, "data:", "blob:")
-    assert [url for url in opened.asked if not url.startswith(own)] == []
-    context.close()
+    assert [url for url in tab.asked if not url.startswith(own)] == []
+    emptied(tab)
 
 
 def feature(page, name):

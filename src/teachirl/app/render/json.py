@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-import typer
-
 from ..document.elements import (
     Bullets,
     Data,
@@ -27,6 +25,8 @@ VERSION = 2  # raised when a field is renamed, removed or given another meaning
 
 def print_json(name: str, value: Any) -> None:
     """An object with the version of the format, and `value` under its name."""
+    import typer  # only commands print: the studio's processes start without it
+
     document = {"version": VERSION, name: plain(value)}
     text = json.dumps(document, indent=2, allow_nan=False)
     typer.echo(text.replace("\x7f", "\\u007f"))  # the one that JSON does not escape itself
