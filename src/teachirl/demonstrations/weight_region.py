@@ -62,7 +62,7 @@ class Walk:
         """The point at an angle from w on the great circle towards another."""
         tangent = self.basis.T @ (self.basis @ towards)
         tangent = tangent - (tangent @ w) * w
-        size = float(np.linalg.norm(tangent))
+        size = math.sqrt(tangent @ tangent)
         if size <= FINEST:
             return w
         return _unit(math.cos(angle) * w + math.sin(angle) * tangent / size)
@@ -169,7 +169,7 @@ def explore(walk: Walk, steps: int) -> Region:
 
 
 def _unit(vector: Floats) -> Floats:
-    return vector / (float(np.linalg.norm(vector)) or 1.0)
+    return vector / (math.sqrt(vector @ vector) or 1.0)
 
 
 __all__ = ["Region", "Walk", "explore"]

@@ -172,8 +172,12 @@ class SoftModel:
     def at(self, theta: Floats, guess: Floats | None = None) -> SoftPoint:
         """The soft plan of θ; `guess` [S] are values to start from."""
         mdp, gamma = self.mdp, self.mdp.discount
-        r = mdp.rewards(theta)
-        middle = 0.5 * (float(r.min()) + float(r.max()))
+        r = mdp.earned(theta)
+        low, high = float(np.minimum.reduce(r)), float(np.maximum.reduce(r))
+        middle = 0.5 * (low + high)
+        if not math.isfinite(middle):
+            mdp.checked_weights(theta)  # which says what is wrong
+        most = max(middle - low, high - middle)
         r = r - middle  # a constant reward adds a constant to all values, and less is rounded
         r = r if mdp.features_per_pair else r[self.states]
         v = np.zeros(mdp.n_states) if guess is None else np.array(guess)
@@ -184,7 +188,7 @@ class SoftModel:
         beyond = gamma / (1.0 - gamma)
         shift = middle / (1.0 - gamma) + beyond * 0.5 * (low + high)
         values = backed_up + shift
-        largest += float(np.abs(r).max()) + abs(middle)
+        largest += most + abs(middle)
         rounded = (len(theta) + 1) * EPS * float(np.abs(theta) @ self.largest)
         rounded += 2.0 * self.rounding * largest / (1.0 - gamma)
         error = beyond * 0.5 * (high - low) + rounded
