@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import re
 import sys
 
@@ -17,6 +18,7 @@ from teachirl.app.document.documents import answer, report
 from teachirl.app.render.html import page
 from teachirl.app.render.json import contents
 from teachirl.figures.digits import at_least, at_most, percent_at_least
+from teachirl.mdp import clock
 
 # A robot fetches parcels, the long way or through people; ramming someone is very bad indeed.
 MOVES = {
@@ -259,6 +261,14 @@ class TestExpert:
         assert not account.doubtful
         assert said(problem, assess(problem))["doubts"] == []
         assert (account.idle.name, account.idle_reward) == ("wait", 0.0)
+
+    def test_without_time_nobody_knows_what_there_could_be(self, warehouse):
+        problem = warehouse()
+        whole, short = expert_account(problem), expert_account(problem, clock.seconds() - 1.0)
+        assert all(math.isnan(each.least) and math.isnan(each.most) for each in short.collected)
+        assert not any(math.isnan(each.most) for each in whole.collected)
+        known = [[(each.name, each.earned) for each in some.collected] for some in (whole, short)]
+        assert known[0] == known[1] and short.idle_reward == whole.idle_reward
 
     def test_a_charger_that_pays_more_than_delivering(self, warehouse, monkeypatch, capsys):
         problem = warehouse({**HONEST, "charging": 4.0})

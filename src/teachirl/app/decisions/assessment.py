@@ -36,8 +36,8 @@ from .stakes import Stakes, stakes
 ASIDE = 30.0
 # MDPs that Theorem 2 and the best look take, about.
 LOOKS = 150
-# Seconds that the guarantee has in any case.
-LEAST = 1e-3
+# Seconds that what the expert does has in any case.
+GRACE = 1.0
 # A time that ends: on Ctrl-C a search is told that it is over.
 AGES = 1e9
 
@@ -238,7 +238,7 @@ def assess(
         blind_spot=blind_spot(mdp, view, weights),
         guaranteed=promise.performance,
         stakes=stakes(problem, shown, promise, witness),
-        account=expert_account(problem),
+        account=expert_account(problem, clock.seconds() + max(patience.left(), GRACE)),
         mismatch=mismatch,
         confidence=proved.confidence,
         demonstration=shown,
@@ -258,7 +258,8 @@ def _proved(
 ) -> tuple[WorstCaseBounds, Certificate]:
     """The guarantee, without the theorems; from where an earlier search was cut short."""
     model, view, weights = problem.model, problem.worldview, problem.weights
-    shown, limit = problem.task.demonstration, min(max(patience.seconds, LEAST), AGES)
+    # To plan for the task, and to evaluate what is shown, took time as well.
+    shown, limit = problem.task.demonstration, min(patience.left(), AGES)
     proof = Proof(problem, mismatch)
     kept.follow(proof)
     with patience.gently():

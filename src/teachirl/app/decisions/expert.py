@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...arrays import Floats
+from ...mdp import clock
 from ...mdp.model import MDP
 from ...mdp.occupancy import feature_expectations
 from ...mdp.planning import optimal_policies
@@ -37,7 +39,8 @@ class Collected:
     name, weight : of the feature
     amount : how much of it the expert has, discounted
     earned : what that earns; negative if it costs
-    least, most : what policies can have of it; NaN if the world is too large to know
+    least, most : what policies can have of it; NaN if the world is too large to know, or there
+        was no time for it
     """
 
     name: str
@@ -122,12 +125,13 @@ class ExpertAccount:
         return self.hardly_better or bool(self.passed_over or self.never_avoided)
 
 
-def expert_account(problem: Problem) -> ExpertAccount:
+def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
     """What the expert does, feature by feature, and against doing nothing.
 
     Parameters
     ----------
     problem : Problem
+    until : when to do without what policies could have of a feature, by `clock.seconds`
 
     Returns
     -------
@@ -160,7 +164,9 @@ def expert_account(problem: Problem) -> ExpertAccount:
     earned = weights * mu
     order = ranks(np.abs(earned[counted]), INVISIBLE * float(np.abs(earned).max()))
     counted = counted[np.argsort(order, kind="stable")]
-    least, most = _ranges(mdp, counted)
+    unknown = np.full(len(counted), np.nan)
+    ranges = clock.in_time(until, lambda: _ranges(mdp, counted))
+    least, most = (unknown, unknown) if ranges is None else ranges
     idle = doing_nothing(mdp) or Baseline("uniform", policy=Policy.uniform(mdp))
     assert idle.policy is not None
     waiting = weights * feature_expectations(mdp, idle.policy)
@@ -187,11 +193,10 @@ def expert_account(problem: Problem) -> ExpertAccount:
     )
 
 
-def _ranges(mdp: MDP, features: np.ndarray) -> tuple[Floats, Floats]:
-    """The least and the most that policies have of these features; NaN in a large world."""
+def _ranges(mdp: MDP, features: np.ndarray) -> tuple[Floats, Floats] | None:
+    """The least and the most that policies have of these features; None in a large world."""
     if len(features) * mdp.dynamics.transitions.nnz > PLANNED:
-        unknown = np.full(len(features), np.nan)
-        return unknown, unknown
+        return None
     axes = np.eye(mdp.n_features)[features]
     plans = optimal_policies(mdp, np.vstack([axes, -axes]))
     found = np.array([plan.value for plan in plans])
