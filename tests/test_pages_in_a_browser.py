@@ -7,7 +7,8 @@ import httpx
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from browsing import launched, nothing_is_wrong
+import browsing
+from browsing import emptied, launched, nothing_is_wrong
 from greyscale import stands_out
 from studio_server import DESK
 from teachirl.app.problem import read_problem
@@ -72,37 +73,40 @@ async def answered(app, asked):
         )
 
 
-def visited(context, elsewhere, app, path):
-    """A page of an application that answers in another thread."""
+@pytest.fixture(scope="module")
+def tab(browser):
+    with browser.new_context() as context:
+        yield browsing.opened(context)
+
+
+def visited(page, elsewhere, app, path):
+    """Lead a page to an application that answers in another thread."""
 
     def answer(route):
         given = elsewhere.submit(asyncio.run, answered(app, route.request)).result()
         route.fulfill(status=given.status_code, body=given.content, headers=given.headers)
 
-    page = context.new_page()
-    context.route(f"{HOME}/**", answer)
-    page.complaints = []
-    page.on("console", lambda message: page.complaints.append(message.text))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.route(f"{HOME}/**", answer)
     page.goto(f"{HOME}/{path}")
     return page
 
 
 @pytest.fixture
-def opened(browser, tmp_path):
+def opened(tab, tmp_path):
     """Opens the lesson of a problem for its only participant; the page and the participant."""
     # The browser is driven from this thread, so the application is in another.
-    with ThreadPoolExecutor(1) as elsewhere, browser.new_context() as context:
+    with ThreadPoolExecutor(1) as elsewhere:
         rooms = []
 
         def open_lesson(problem, study=ONE):
             room = elsewhere.submit(Classroom, problem, study, tmp_path / "room").result()
             rooms.append(room)
             guard = Guard(hosts_of("127.0.0.1", 8765), "0123456789abcdef", True, room.secret_of)
-            page = visited(context, elsewhere, lesson_app(room, guard), room.links()[0][1])
+            page = visited(tab, elsewhere, lesson_app(room, guard), room.links()[0][1])
             return page, next(iter(room.people.values()))
 
         yield open_lesson
+        emptied(tab)
         for room in rooms:
             elsewhere.submit(room.ledger.close).result()
 
@@ -187,11 +191,11 @@ def test_texts_of_a_study_are_accessible(opened, many):
     nothing_is_wrong(page)
 
 
-def test_the_gallery_is_accessible_and_leads_to_desks(browser, tmp_path):
-    with ThreadPoolExecutor(1) as elsewhere, browser.new_context() as context:
+def test_the_gallery_is_accessible_and_leads_to_desks(tab, tmp_path):
+    with ThreadPoolExecutor(1) as elsewhere:
         guard = Guard(hosts_of("127.0.0.1", 8765), "0123456789abcdef", True)
         app = elsewhere.submit(desk_app, examples(), tmp_path, guard).result()
-        page = visited(context, elsewhere, app, "")
+        page = visited(tab, elsewhere, app, "")
         names = page.locator("#cards a")
         expect(names).to_have_count(len(examples()))
         nothing_is_wrong(page)
@@ -202,3 +206,4 @@ def test_the_gallery_is_accessible_and_leads_to_desks(browser, tmp_path):
             href = page.evaluate("document.activeElement.getAttribute('href')")
             assert href == f"/?problem={name}"
         assert page.complaints == []
+        emptied(page)
