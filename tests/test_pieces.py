@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import teachirl as ti
+from teachirl.__main__ import leave_behind
 from teachirl.arrays import frozen
 from teachirl.guarantees.solvers import bundle, mismatches
 from teachirl.mdp import clock, evaluation, kernels
@@ -154,6 +155,25 @@ class TestAside:
         with pytest.raises(KeyboardInterrupt):
             clock.aside(lambda: release.wait(60.0))
         release.set()
+
+    def test_a_command_does_not_wait_for_it(self, monkeypatch):
+        codes, release = [], threading.Event()
+        for thread in threading.enumerate():  # of the tests before
+            if thread.name == "teachirl aside":
+                thread.join()
+        monkeypatch.setattr("os._exit", codes.append)
+        leave_behind()
+        assert codes == []
+        work = lambda: clock.aside(lambda: release.wait(60.0))  # noqa: E731
+        assert clock.in_time(clock.seconds() + 0.05, work) is None
+        leave_behind()
+        for code in (3, None):
+            try:
+                raise SystemExit(code)
+            except SystemExit:
+                leave_behind()
+        release.set()
+        assert codes == [0, 3, 0]
 
     def test_superlu_if_it_is_long(self, monkeypatch):
         mdp, release = world("slow"), threading.Event()

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+import threading
 
 
 def main() -> None:
@@ -15,6 +17,17 @@ def main() -> None:
         # All is said by now. While Python takes its modules down, a signal would kill it.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
+        leave_behind()
+
+
+def leave_behind() -> None:
+    """End at once if a thread is still at what there was no more time for (`mdp.clock.aside`)."""
+    if any(thread.name == "teachirl aside" for thread in threading.enumerate()):
+        ended = sys.exc_info()[1]
+        code = ended.code if isinstance(ended, SystemExit) else ended and 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else int(code is not None))
 
 
 if __name__ == "__main__":

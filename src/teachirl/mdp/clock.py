@@ -81,7 +81,8 @@ def aside(work: Callable[[], T], long: bool = True) -> T:
     clock.
 
     For what cannot look at it, and lets other threads run meanwhile (SuperLU, LAPACK). When the
-    time is up, or at Ctrl-C, the thread is left to itself: what it finds is of no use then.
+    time is up, or at Ctrl-C, the thread is left to itself: what it finds is of no use then. Python
+    waits for it when it exits, as SuperLU does not bear to be cut off; a command does not.
 
     >>> aside(lambda: 2 + 2)
     4
@@ -97,7 +98,7 @@ def aside(work: Callable[[], T], long: bool = True) -> T:
             failed.append(error)
 
     look()
-    thread = threading.Thread(target=run, daemon=True)
+    thread = threading.Thread(target=run, name="teachirl aside")
     thread.start()
     while thread.is_alive():
         thread.join(BETWEEN)
