@@ -71,7 +71,8 @@ def swept(operator: Flow, source: Floats, goal: float, flow: bool) -> Floats:
 
 def eliminated(rows: Flow, bounds: NDArray[np.int64], room: int, work: int) -> Factors | None:
     """The factors that `eliminate_some` finds; None if so much room or work is not enough."""
-    factors, space = room_for(len(rows.indptr) - 1, room)
+    # Its Python twin: a kernel that gives back a named tuple does not bear a signal.
+    factors, space = room_for.py_func(len(rows.indptr) - 1, room)
     state, ended = np.zeros(block_elimination.PLACES, np.int64), block_elimination.PAUSED
     while ended == block_elimination.PAUSED:
         clock.look()

@@ -71,7 +71,7 @@ def pop_heap(heap, size):
     return size
 
 
-@compiled
+@part
 def room_for(n, room):
     """Factors [S = n] with room for so many entries each, and the space that finding them takes."""
     l_ptr, u_ptr = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
