@@ -108,6 +108,10 @@ class TestTables:
         out = teachirl("certify", PROBLEMS / "recorded.toml")[1]
         assert "What the expert is after\n" in out and "not known" in out
         assert "confidence 0.9" in out
+        # A mismatch that no policy comes near is not one of 0 %.
+        rows = [line.split() for line in out.splitlines()]
+        assert ["guaranteed", "nobody", "nobody"] in [row[:3] for row in rows]
+        assert "Where it says nobody, no policy comes so near" in out
 
     def test_weights_that_change_nothing_are_not_called_unknown(self, teachirl, tmp_path):
         """There is as much air for all policies, so that no choice tells what it is worth."""

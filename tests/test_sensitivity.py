@@ -64,6 +64,7 @@ def test_where_nobody_comes_so_near_nothing_is_guaranteed():
     found = ti.sensitivity(mdp, view, weights, shown, [0.01, 3.0])
     assert found.guaranteed.tolist() == [0.0, 0.0]
     assert np.isnan(found.at_most[0]) and found.at_most[1] < -12.0
+    assert found.attainable.tolist() == [False, True]
 
 
 def test_a_nonsense_share_is_refused():

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Floats, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
@@ -53,6 +53,7 @@ class Sensitivity:
         comes so near
     guaranteed : array [n], the same as relative performances
     at_most : array [n], rewards of policies that come so near; NaN where none was found
+    attainable : bool array [n], False where it is proved that nobody comes so near
     view : Worldview, the learner's features in units of what policies can change: s is a mismatch
         in it
 
@@ -71,6 +72,7 @@ class Sensitivity:
     rewards: Floats
     guaranteed: Floats
     at_most: Floats
+    attainable: NDArray[np.bool_]
     view: Worldview
 
 
@@ -132,6 +134,7 @@ def sensitivity(
         frozen(rewards),
         frozen(np.array([performance_at_least(mdp, w, each, best, worst) for each in rewards])),
         frozen(np.where(np.isfinite(upper), upper, np.nan)),
+        frozen(matched),
         even,
     )
 

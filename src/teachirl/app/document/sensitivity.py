@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...figures.digits import asked, at_least, percent_at_least
 from ..decisions import Assessment, TeachingPlan
 from ..decisions.misses import episodes_end
@@ -23,6 +25,11 @@ FLATTERED = (
     "Episodes end here: whoever matches exactly sees when they do in any feature that is there all "
     "along, and so the guarantee for an exact match flatters. Trust what is left of it at a "
     "mismatch."
+)
+NOBODY = "nobody"
+NONE_SO_NEAR = (
+    f"Where it says {NOBODY}, no policy comes so near to what is shown, and there is nothing to "
+    "guarantee."
 )
 
 
@@ -49,25 +56,36 @@ def if_the_learner_misses(problem: Problem, found: Assessment | TeachingPlan) ->
     rewards = [found.stakes.reward if exact else None, *known.rewards.tolist()]
     performances = [None if each is None else task.relative_at_least(each) for each in rewards]
     told = [i for i, each in enumerate(rewards) if each is not None]
+    near = [True, *known.attainable.tolist()]
+
+    def cells(said: Callable[[int], str]) -> list[str]:
+        return [said(i) if near[i] else NOBODY for i in told]
+
     rows = (
-        ("guaranteed", [percent_at_least(performances[i] or 0.0) for i in told]),
-        ("reward at least", [at_least(rewards[i] or 0.0, scale) for i in told]),
+        ("guaranteed", cells(lambda i: percent_at_least(performances[i] or 0.0))),
+        ("reward at least", cells(lambda i: at_least(rewards[i] or 0.0, scale))),
     )
     headings = ["exact" if i == 0 else asked(shares[i]) for i in told]
     columns = [Column("", "missed by", value=lambda row: row[0])]
     columns += [_column(place, heading) for place, heading in enumerate(headings)]
-    points = [(shares[i], performances[i] or 0.0) for i in told]
+    points = [(shares[i], performances[i] or 0.0) for i in told if near[i]]
     elements: tuple[Element, ...] = (
         Explanation(ABOUT),
         Sentence(FLATTERED if episodes_end(problem) else "", "flattered"),
         Table(
             f"What is guaranteed at a few mismatches{AFTER if then else ''}", tuple(columns), rows
         ),
-        sensitivity_figure(points),
+        *([] if all(near) else [Sentence(NONE_SO_NEAR)]),
+        *([sensitivity_figure(points)] if points else []),
         Data(
             "sensitivity",
             lambda: [
-                {"share": shares[i], "guaranteed": performances[i], "reward": rewards[i]}
+                {
+                    "share": shares[i],
+                    "guaranteed": performances[i],
+                    "reward": rewards[i],
+                    "attainable": near[i],
+                }
                 for i in told
             ],
         ),
