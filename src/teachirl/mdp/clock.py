@@ -89,21 +89,21 @@ def aside(work: Callable[[], T], long: bool = True) -> T:
     """
     if not long:
         return work()
-    found, failed = list[T](), list[BaseException]()
+    found, failed, done = list[T](), list[BaseException](), threading.Event()
 
     def run() -> None:
         try:
             found.append(work())
         except BaseException as error:
             failed.append(error)
+        finally:
+            done.set()
 
     look()
-    thread = threading.Thread(target=run, name="teachirl aside")
-    thread.start()
-    while thread.is_alive():
-        thread.join(BETWEEN)
-        if not found:
-            look()
+    threading.Thread(target=run, name="teachirl aside").start()
+    # Of a thread that is joined when Ctrl-C comes, Python 3.11 would believe that it has ended.
+    while not done.wait(BETWEEN):
+        look()
     if failed:
         raise failed[0]
     return found[0]
