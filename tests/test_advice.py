@@ -1,5 +1,6 @@
 """Advice must not mislead: a percentage says what it means, a useless expert is noticed."""
 
+import dataclasses
 import itertools
 import json
 import math
@@ -15,6 +16,7 @@ from teachirl.app import cli
 from teachirl.app.decisions import assess, expert_account, frontier, plan
 from teachirl.app.document.charts import frontier_figure, plan_figure
 from teachirl.app.document.documents import answer, report
+from teachirl.app.document.expert import warnings
 from teachirl.app.render.html import page
 from teachirl.app.render.json import contents
 from teachirl.figures.digits import at_least, at_most, percent_at_least
@@ -134,6 +136,20 @@ class TestStakes:
         html = page(report(problem, assess(problem), found))
         short = html.split("<h2>How things stand</h2>")[0]
         assert "reward guaranteed by the plan" in short and "near people" in short
+
+    def test_at_least_so_much_of_a_feature(self, warehouse, monkeypatch, capsys):
+        """What is shown has less of it: the limit is to be lowered, not raised."""
+        problem = warehouse(plan="limits = { delivery = { at_least = 9.0 } }")
+        [result] = assess(problem).stakes.goals
+        assert type(result.own) is float and result.own < 9.0
+        code, out = printed(monkeypatch, capsys, "teach", problem.path)
+        assert code == 3 and "delivery at least 9" in out
+        assert "breaks the limit on delivery itself, whatever is taught: lower it, or show" in out
+
+    def test_who_only_comes_near_is_not_said_to_match(self, warehouse):
+        problem = warehouse(plan="mismatch = 0.1")
+        document = said(problem, assess(problem))
+        assert document["in_reward"].startswith("As things stand, a learner who comes so near may")
 
     def test_who_loses_nothing_is_said_to(self, warehouse):
         problem = warehouse(sees=tuple(FEATURES))
@@ -309,6 +325,11 @@ class TestExpert:
         assert account.hardly_better
         doing = said(problem, plan(problem))["doubts"]
         assert any("hardly better than doing nothing (wait)" in each for each in doing)
+
+    def test_an_expert_who_would_better_do_nothing(self, warehouse):
+        account = expert_account(warehouse())
+        worse = dataclasses.replace(account, reward=-16.77, hardly_better=True)
+        assert "it earns −16.77, less than doing nothing (wait)" in warnings(worse)[-1].text
 
 
 class TestOffer:

@@ -43,7 +43,7 @@ def alike(first: float, second: float) -> tuple[str, str]:
     (('0.000001', '2.004'), ('17.3', '0.04'), ('0', '2'))
     """
     larger = max(abs(first), abs(second))
-    size = decimal.Decimal(repr(larger))
+    size = _exact(larger)
     last = size.adjusted() - DIGITS + 1 if size else 0
 
     def shown(value: float) -> str:
@@ -169,10 +169,15 @@ def _tenths(count: int, digits: int = 1) -> str:
     return f"{'−' if count < 0 else ''}{whole}{f'.{part}' if part else ''}"
 
 
+def _exact(value: float) -> decimal.Decimal:
+    """The digits of a number, be it Python's or NumPy's."""
+    return decimal.Decimal(repr(float(value)))
+
+
 def _rounded(value: float, direction: str, scale: float = 0.0) -> str:
     if not math.isfinite(value):
         return NOTHING
-    exact, whole = decimal.Decimal(repr(float(value))), decimal.Decimal(repr(float(scale)))
+    exact, whole = _exact(value), _exact(scale)
     last = exact.adjusted() - DIGITS + 1 if exact else 0
     if whole:
         last = max(last, whole.adjusted() - SURE)

@@ -206,7 +206,9 @@ class TaskGoals:
             reward,
             amounts[GoalKind.GUARANTEE],
             tuple(
-                amounts[goal.kind] if goal.feature is None else shown.expectations[goal.feature]
+                float(
+                    amounts[goal.kind] if goal.feature is None else shown.expectations[goal.feature]
+                )
                 for goal in self.goals
             ),
         )

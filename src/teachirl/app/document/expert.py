@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from ...figures.digits import NOTHING, number, visible
+from ...figures.digits import NOTHING, ROUNDING, number, visible
 from ..decisions import Collected, ExpertAccount
 from ..problem import Baseline
 from .elements import Column, Section, Sentence, Table
@@ -78,9 +78,10 @@ def _warnings(account: ExpertAccount) -> Iterator[str]:
             "avoided. Is that the price of what it earns, or is the reward not what you mean?"
         )
     if account.hardly_better:
+        worse = account.reward < account.idle_reward - ROUNDING * account.turnover
         yield (
-            f"Look at the expert first: {seen}it earns {number(account.reward)}, hardly better "
-            f"than {baseline_words(account.idle)} ({number(account.idle_reward)}). What is "
+            f"Look at the expert first: {seen}it earns {number(account.reward)}, "
+            f"{'less' if worse else 'hardly better'} than {baseline_words(account.idle)} ({number(account.idle_reward)}). What is "
             "guaranteed of those who imitate it is worth little."
         )
 

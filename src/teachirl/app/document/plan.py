@@ -80,15 +80,18 @@ def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
 
 def _why_not(problem: Problem, plan: TeachingPlan) -> str:
     """Why not all that was asked for is guaranteed."""
-    broken = [goal.name for goal in problem.out_of_reach]
+    broken = problem.out_of_reach
     if not broken:
         return _why_no_more(problem, plan)
+    ways = {"raise" if goal.most else "lower" for goal in broken}
+    loosen = ways.pop() if len(ways) == 1 else "loosen"
     why = (
-        f"what is shown breaks the limit on {' and '.join(broken)} itself, whatever is taught: "
-        "raise it, or show something else"
+        f"what is shown breaks the limit on {' and '.join(goal.name for goal in broken)} itself, "
+        f"whatever is taught: {loosen} {'it' if len(broken) == 1 else 'them'}, or show something "
+        "else"
     )
     missed = {each.goal for each in plan.stakes.goals if not each.met}
-    return why if missed <= set(problem.out_of_reach) else f"{why}; {_why_no_more(problem, plan)}"
+    return why if missed <= set(broken) else f"{why}; {_why_no_more(problem, plan)}"
 
 
 def _why_no_more(problem: Problem, plan: TeachingPlan) -> str:

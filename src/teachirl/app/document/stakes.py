@@ -51,13 +51,14 @@ def who_earns(problem: Problem) -> str:
 def in_reward(problem: Problem, stakes: Stakes, when: str) -> str:
     """How much less than the expert a learner may earn, and through which feature."""
     scale, lost = reward_range(problem), stakes.most_lost
+    who = "who comes so near" if problem.mismatch or problem.mismatch_share else "who matches"
     if stakes.loss <= SEARCH_TIE * scale:
-        return f"{when}, every learner who matches earns what the expert does, up to rounding."
+        return f"{when}, every learner {who} earns what the expert does, up to rounding."
     less = f"up to {at_most(stakes.loss, scale)} less than the expert{_at_most_earned(problem)}"
     behind = stakes.expert - stakes.reward
     if recorded(problem) and behind > SEARCH_TIE * scale:
         less = f"up to {at_most(behind, scale)} less than the recordings' mean, and {less}"
-    said = f"{when}, a learner who matches may earn {less}."
+    said = f"{when}, a learner {who} may earn {less}."
     return said if lost is None else f"{said} {most_lost(problem, lost)}"
 
 
