@@ -143,6 +143,29 @@ class TestImpossibleSteps:
         counted = "(3 of 10 steps, in 2 of 4 episodes, are impossible; skip"
         assert counted in message
 
+    @pytest.mark.parametrize("kind", ["jsonl", "csv"])
+    def test_what_the_world_does_not_have(self, folder, kind):
+        """An action that no state has, and a state that there is not: counted, or left out."""
+        mdp, log = read_problem(folder / "lake.toml").mdp, folder / f"log.{kind}"
+        if kind == "jsonl":
+            text = LOG.splitlines()[0] + "\n" + LOG.splitlines()[0]
+            log.write_text(text.replace('"wait"', '"fly"', 1).replace('"ice"', '"sea"', 1))
+            where = "line 1, states[1]"
+        else:
+            rows = "a,0,shore,walk,\na,1,sea,walk,\na,2,hut,fly,true\n"
+            rows += "b,0,shore,walk,\nb,1,ice,walk,\nb,2,hut,wait,true"
+            log.write_text(f"episode,step,state,action,terminated\n{rows}")
+            where = "line 3, state"
+        with pytest.raises(ti.FileFormatError) as caught:
+            ti.read_trajectories(log, mdp)
+        assert f"{where}: expected the number of a state in 0 … " in str(caught.value)
+        assert "got 'sea' (2 of 6 steps, in 1 of 2 episodes, are impossible; skip" in str(
+            caught.value
+        )
+        left = ti.read_trajectories(log, mdp, skip="impossible")
+        assert left.lengths.tolist() == [1, 3] and left.terminated.tolist() == [False, True]
+        assert (left.skipped.impossible, left.skipped.steps, left.skipped.lost) == (2, 2, 0)
+
     def test_can_be_left_out(self, folder):
         (folder / "log.jsonl").write_text(LOG)
         mdp = read_problem(folder / "lake.toml").mdp

@@ -23,6 +23,9 @@ from ..mdp.terminal import terminal_states
 
 Place: TypeAlias = Callable[[int, int], str]
 
+# In the place of the number of a state, or of an action, that the MDP does not have.
+UNKNOWN = -1
+
 
 @dataclass(frozen=True)
 class Skipped:
@@ -245,16 +248,20 @@ def checked_trajectories(
     place: Place,
     error: type[TeachirlError],
     skip: str | None = None,
+    unknown: str | None = None,
 ) -> Trajectories:
     """The trajectories of these states and actions, or an error that says where they are wrong.
 
     With ``skip="impossible"``, steps that cannot have happened, and what follows them, are left
-    out. The message of a `FileFormatError` says how many there are.
+    out. The message of a `FileFormatError` says how many there are. States and actions may be
+    `UNKNOWN` if `unknown` says what the first of them was.
     """
     require(skip in (None, "impossible"), f"skip must be None or 'impossible', got {skip!r}")
     pairs, exists = _pairs(mdp, states, actions)
     if skip is None:
         try:
+            if unknown is not None:
+                raise error(unknown)
             _check_actions(mdp, states, actions, offsets, exists, place, error)
             found = Trajectories(states, pairs, offsets, terminated)
             check_trajectories(mdp, found, place, error)
@@ -282,7 +289,7 @@ def _pairs(mdp: MDP, states: Ints, actions: Ints) -> tuple[Ints, NDArray[np.bool
     key = dynamics.pair_states.astype(np.int64) * dynamics.n_actions + dynamics.actions
     wanted = states * dynamics.n_actions + actions
     pairs = np.minimum(np.searchsorted(key, wanted), mdp.n_pairs - 1).astype(np.int64)
-    return pairs, key[pairs] == wanted
+    return pairs, (key[pairs] == wanted) & (states != UNKNOWN) & (actions != UNKNOWN)
 
 
 def _impossible(

@@ -18,7 +18,7 @@ import io
 import json
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -28,7 +28,13 @@ from ..arrays import Ints, Names, some
 from ..errors import FileFormatError, require
 from ..files import replacing
 from ..mdp.model import MDP
-from .trajectories import Place, Trajectories, check_trajectories, checked_trajectories
+from .trajectories import (
+    UNKNOWN,
+    Place,
+    Trajectories,
+    check_trajectories,
+    checked_trajectories,
+)
 
 # A longer line is refused before it is read whole: it is no episode but another kind of file.
 MAX_LINE_BYTES = 64 << 20
@@ -127,21 +133,24 @@ class _Numbers:
         self.expected = f"expected the number of {what} in 0 … {count - 1}{name}"
 
     def of_value(self, value: object) -> int:
-        """What a JSON value stands for; a ValueError says what was expected."""
+        """What a JSON value stands for; a ValueError says what was expected, and a LookupError of
+        a value that could name something, and does not."""
         if type(value) is int and 0 <= value < self.count:
             return value
         if isinstance(value, str) and value in self.numbers:
             return self.numbers[value]
-        raise ValueError(f"{self.expected}, got {_shown(value)}")
+        names = type(value) is int or (isinstance(value, str) and value)
+        raise (LookupError if names else ValueError)(f"{self.expected}, got {_shown(value)}")
 
     def of_text(self, text: str) -> int:
-        """What a CSV cell stands for; a ValueError says what was expected."""
+        """What a CSV cell stands for; errors are those of a JSON value."""
         for name in (text, text.strip()):
             if name in self.numbers:
                 return self.numbers[name]
         number = _number(text)
         if number is None or number >= self.count:
-            raise ValueError(f"{self.expected}, got {_shown(text)}")
+            kind = LookupError if text.strip() else ValueError
+            raise kind(f"{self.expected}, got {_shown(text)}")
         return number
 
 
@@ -205,6 +214,20 @@ class _Record:
         self.steps = {"state": array("q"), "action": array("q")}
         self.offsets = array("q", [0])
         self.terminated: list[bool] = []
+        self.unknown: str | None = None
+
+    def add(
+        self, name: str, number: Callable[[Any], int], value: object, line: int, where: str
+    ) -> None:
+        """The next state, or action; what the MDP does not have is `UNKNOWN`, and told later."""
+        try:
+            found = number(value)
+        except ValueError as error:
+            self.refuse(line, f"{where}: {error}")
+        except LookupError as error:
+            found = UNKNOWN
+            self.unknown = self.unknown or f"{self.source}, line {line}{where}: {error}"
+        self.steps[name].append(found)
 
     def refuse(self, line: int, message: str) -> NoReturn:
         raise FileFormatError(f"{self.source}, line {line}{message}")
@@ -220,7 +243,15 @@ class _Record:
         )
         ended = np.array(self.terminated, dtype=bool)
         return checked_trajectories(
-            self.mdp, states, actions, offsets, ended, place, FileFormatError, self.skip
+            self.mdp,
+            states,
+            actions,
+            offsets,
+            ended,
+            place,
+            FileFormatError,
+            self.skip,
+            self.unknown,
         )
 
 
@@ -244,10 +275,7 @@ def _read_json_lines(path: Path, file: BinaryIO, mdp: MDP, skip: str | None) -> 
             if not isinstance(values, list) or not values:
                 record.refuse(line, f", {name}s: expected one entry a step, got {_shown(values)}")
             for step, value in enumerate(values):
-                try:
-                    record.steps[name].append(numbers.of_value(value))
-                except ValueError as error:
-                    record.refuse(line, f", {name}s[{step}]: {error}")
+                record.add(name, numbers.of_value, value, line, f", {name}s[{step}]")
         n_states, n_actions, ended = (
             len(episode["states"]),
             len(episode["actions"]),
@@ -359,10 +387,7 @@ def _read_rows(record: _Record, rows: Iterator[tuple[int, Sequence[str]]]) -> Se
                 line, f", step: expected {count}, as steps count up from 0, got {_shown(step)}"
             )
         for (name, numbers), text in zip(record.numbers.items(), texts, strict=True):
-            try:
-                record.steps[name].append(numbers.of_text(text))
-            except ValueError as error:
-                record.refuse(line, f", {name}: {error}")
+            record.add(name, numbers.of_text, text, line, f", {name}")
         ended = FLAGS.get(word.strip().lower())
         if ended is None and word.strip():
             record.refuse(line, f", terminated: expected true, false, 1 or 0, got {_shown(word)}")

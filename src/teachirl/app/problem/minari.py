@@ -15,7 +15,8 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...demonstrations.trajectories import Trajectories, checked_trajectories
+from ...arrays import Ints
+from ...demonstrations.trajectories import UNKNOWN, Trajectories, checked_trajectories
 from ...errors import FileFormatError, MissingExtraError
 from ...files import JsonReader
 from ...mdp.model import MDP
@@ -44,11 +45,14 @@ def read_minari(folder: Folder, name: str, mdp: MDP, skip: str | None = None) ->
         metadata.fail("total_episodes", f"must be at least 1, got {shown(count)}")
     stored = _hdf5(folder, name, count) if kind == "hdf5" else _arrow(folder, name, count, kind)
     states, actions, ended, offsets = [], [], [], [0]
+    unknown: list[str] = []
     with closing(stored) as episodes:
         for episode, columns in enumerate(episodes):
-            _check_episode(f"{name}, episode {episode}", columns, mdp)
-            states.append(columns[0][:-1].astype(np.int64))
-            actions.append(columns[1].astype(np.int64))
+            place = f"{name}, episode {episode}"
+            _check_episode(place, columns)
+            known = _known(place, columns, mdp, unknown)
+            states.append(known[0][:-1])
+            actions.append(known[1])
             ended.append(columns[2][-1])
             offsets.append(offsets[-1] + len(actions[-1]))
             if offsets[-1] > MAX_ROWS:
@@ -62,6 +66,7 @@ def read_minari(folder: Folder, name: str, mdp: MDP, skip: str | None = None) ->
         lambda episode, step: f"{name}, episode {episode}, step {step}",
         FileFormatError,
         skip,
+        unknown[0] if unknown else None,
     )
 
 
@@ -177,8 +182,8 @@ def _check_column(
         raise FileFormatError(f"{place}, {key}: expected at most {MAX_ROWS} entries, got more")
 
 
-def _check_episode(place: str, columns: Sequence[NDArray[Any]], mdp: MDP) -> None:
-    """That an episode's columns fit together, and name states and actions."""
+def _check_episode(place: str, columns: Sequence[NDArray[Any]]) -> None:
+    """That an episode's columns fit together."""
     lengths = [len(column) for column in columns]
     steps = lengths[1]
     if steps < 1 or lengths != [steps + 1, steps, steps, steps]:
@@ -186,20 +191,30 @@ def _check_episode(place: str, columns: Sequence[NDArray[Any]], mdp: MDP) -> Non
             f"{place}: expected one or more actions, as many terminations and truncations, and one "
             f"observation more, got {lengths[1]}, {lengths[2]}, {lengths[3]} and {lengths[0]}"
         )
-    known = (("a state", mdp.n_states), ("an action", mdp.n_actions))
-    for key, (what, count), numbers in zip(INTEGERS, known, columns, strict=False):
-        outside = np.flatnonzero((numbers < 0) | (numbers >= count))
-        if len(outside):
-            raise FileFormatError(
-                f"{place}, step {outside[0]}, {key}: expected the number of {what} in "
-                f"0 … {count - 1}, got {numbers[outside[0]]}"
-            )
     over = np.flatnonzero((columns[2] | columns[3])[:-1])
     if len(over):
         raise FileFormatError(
             f"{place}, step {over[0]}: expected terminations and truncations to be true in the "
             f"last step, {steps - 1}, only, got true"
         )
+
+
+def _known(
+    place: str, columns: Sequence[NDArray[Any]], mdp: MDP, unknown: list[str]
+) -> list[Ints]:
+    """The states and the actions of an episode; of those that there are not, `unknown` tells."""
+    found = []
+    counts = (("a state", mdp.n_states), ("an action", mdp.n_actions))
+    for key, (what, count), numbers in zip(INTEGERS, counts, columns, strict=False):
+        outside = np.flatnonzero((numbers < 0) | (numbers >= count))
+        found.append(numbers.astype(np.int64))
+        found[-1][outside] = UNKNOWN
+        unknown += [
+            f"{place}, step {step}, {key}: expected the number of {what} in 0 … {count - 1}, "
+            f"got {numbers[step]}"
+            for step in outside[:1]
+        ]
+    return found
 
 
 __all__ = ["read_minari"]
