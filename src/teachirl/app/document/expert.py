@@ -81,8 +81,9 @@ def _warnings(account: ExpertAccount) -> Iterator[str]:
         worse = account.reward < account.idle_reward - ROUNDING * account.turnover
         yield (
             f"Look at the expert first: {seen}it earns {number(account.reward)}, "
-            f"{'less' if worse else 'hardly better'} than {baseline_words(account.idle)} ({number(account.idle_reward)}). What is "
-            "guaranteed of those who imitate it is worth little."
+            f"{'less' if worse else 'hardly better'} than {baseline_words(account.idle)} "
+            f"({number(account.idle_reward)}). What is guaranteed of those who imitate it is worth "
+            "little."
         )
 
 

@@ -199,9 +199,7 @@ def _check_episode(place: str, columns: Sequence[NDArray[Any]]) -> None:
         )
 
 
-def _known(
-    place: str, columns: Sequence[NDArray[Any]], mdp: MDP, unknown: list[str]
-) -> list[Ints]:
+def _known(place: str, columns: Sequence[NDArray[Any]], mdp: MDP, unknown: list[str]) -> list[Ints]:
     """The states and the actions of an episode; of those that there are not, `unknown` tells."""
     found = []
     counts = (("a state", mdp.n_states), ("an action", mdp.n_actions))
