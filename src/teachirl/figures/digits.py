@@ -90,7 +90,7 @@ def risk(value: float) -> str:
     >>> risk(0.70710678)
     '0.707'
     """
-    return f"{value:.3f}"
+    return NOTHING if math.isnan(value) else f"{value:.3f}"
 
 
 def counted(count: int, noun: str) -> str:

@@ -22,6 +22,7 @@ from ..figures.picture import Picture
 from ..figures.records import Bars, Figure, Panel
 from ..mdp.estimated import AnyMDP
 from ..mdp.model import MDP
+from ..mdp.plan import Plan
 from ..mdp.policy import Policy
 from ..mdp.rewards.rewards import Rewards
 from ..precision import INVISIBLE, first_largest, up
@@ -164,6 +165,8 @@ def certify(
     size: Diameter | None = None,
     indistinct: Indistinct | None = None,
     worst: WorstCaseBounds | None = None,
+    width: Bound | None = None,
+    plans: tuple[Plan, Plan] | None = None,
     theorems: bool = True,
     judgement: Judgement | None = None,
 ) -> Certificate: ...
@@ -182,6 +185,8 @@ def certify(
     size: Diameter | None = None,
     indistinct: Indistinct | None = None,
     worst: WorstCaseBounds | None = None,
+    width: Bound | None = None,
+    plans: tuple[Plan, Plan] | None = None,
     theorems: bool = True,
     judgement: Judgement | None = None,
 ) -> RewardsCertificate: ...
@@ -199,6 +204,8 @@ def certify(
     size: Diameter | None = None,
     indistinct: Indistinct | None = None,
     worst: WorstCaseBounds | None = None,
+    width: Bound | None = None,
+    plans: tuple[Plan, Plan] | None = None,
     theorems: bool = True,
     judgement: Judgement | None = None,
 ) -> Certificate | RewardsCertificate:
@@ -218,6 +225,8 @@ def certify(
     size : Diameter, `diameter(mdp)`, if it is known already
     indistinct : Indistinct, `indistinct_directions(mdp)`, if it is known already
     worst : WorstCaseBounds, the exact worst case, if it is known already
+    width : Bound, the one that a certificate without theorems has, if it is known already
+    plans : tuple of two Plan, `optimal_policy` and `worst_policy`, if they are known already
     theorems : bool, False to leave out Theorems 1 and 2 and the best look, which may take longer
     judgement : Judgement, what counts of several rewards: their least performance by default
 
@@ -240,13 +249,14 @@ def certify(
     _check_asked(method, target)
     limits: dict[str, Any] = {"tolerance": tolerance, "max_seconds": max_seconds}
     if isinstance(weights, Rewards):
-        alone = "target, worst and size are of one reward, and weights are several"
-        require(target is None and worst is None and size is None, alone)
+        alone = "target, worst, width, plans and size are of one reward, and weights are several"
+        known = target, worst, width, plans, size
+        require(all(each is None for each in known), alone)
         who, asked = posed(mdp, view, demonstration, mismatch, method, **limits), judgement
         return over_rewards(who, weights, asked or Judgement(), indistinct=indistinct, **limits)
     require(judgement is None, "judgement is of several plausible rewards, and weights are one")
-    case = _posed(mdp, view, weights, demonstration, mismatch)
-    return _of_one(case, target, method, limits, size, indistinct, worst, theorems)
+    case = _posed(mdp, view, weights, demonstration, mismatch, plans)
+    return _of_one(case, target, method, limits, size, indistinct, worst, width, theorems)
 
 
 def _of_one(
@@ -257,12 +267,13 @@ def _of_one(
     size: Diameter | None,
     indistinct: Indistinct | None,
     worst: WorstCaseBounds | None,
+    width: Bound | None,
     theorems: bool,
 ) -> Certificate:
     """All certificates of one reward."""
     mdp, view, mismatch = case.mdp, case.view, case.mismatch
     theorem_1 = exact = theorem_2 = look = None
-    width = width_bound(case, view, case.w)
+    width = width or width_bound(case, view, case.w)
     if theorems and isinstance(mdp, MDP) and not case.proves(target, width):
         never = indistinct_directions(mdp) if indistinct is None else indistinct
         around = diameter_at_most(mdp) if size is None else size.upper
@@ -304,11 +315,12 @@ def _posed(
     weights: ArrayLike,
     demonstration: Demonstration | Policy,
     mismatch: float,
+    plans: tuple[Plan, Plan] | None,
 ) -> Case:
     shown = as_demonstration(mdp, demonstration)
     w, _ = checked_case(mdp, view, weights, shown.expectations, mismatch)
     require(bool(w.any()), "weights must not be all zero: every policy then earns the same")
-    return Case(mdp, view, w, shown, float(mismatch))
+    return Case(mdp, view, w, shown, float(mismatch), plans)
 
 
 def _best_of(

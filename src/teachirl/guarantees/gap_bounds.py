@@ -27,6 +27,7 @@ from ..figures.digits import at_least, at_most
 from ..mdp.estimated import AnyMDP, EstimatedMDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.performance import performance_at_least
+from ..mdp.plan import Plan
 from ..mdp.planning import optimal_policy, worst_policy
 from ..mdp.robust_planning import respond
 from ..precision import ROUNDED_UP, down, up
@@ -77,7 +78,13 @@ class Case:
     """A learner, a reward and a demonstration, with the errors that all bounds share."""
 
     def __init__(
-        self, mdp: AnyMDP, view: Worldview, w: Floats, shown: Demonstration, mismatch: float
+        self,
+        mdp: AnyMDP,
+        view: Worldview,
+        w: Floats,
+        shown: Demonstration,
+        mismatch: float,
+        plans: tuple[Plan, Plan] | None = None,
     ) -> None:
         self.mdp, self.view, self.w, self.mismatch = mdp, view, w, mismatch
         self.shown, self.mu, self.error = shown, shown.expectations, shown.error
@@ -86,7 +93,7 @@ class Case:
         # The expert matches: exactly, or with the confidence that is claimed.
         exactly = self.error == 0.0 and shown.policy is not None
         self.surely_matched = exactly or (self.error > 0.0 and 2.0 * mismatch >= self.epsilon)
-        self.best, self.worst = optimal_policy(mdp, w), worst_policy(mdp, w)
+        self.best, self.worst = plans or (optimal_policy(mdp, w), worst_policy(mdp, w))
         reward = float(w @ self.mu)
         doubt = float(np.linalg.norm(w)) * self.error * ROUNDED_UP + expectation_error(mdp, w)
         least, most = down(reward - doubt), up(reward + doubt)

@@ -56,13 +56,15 @@ def limited(deadline: float) -> Iterator[None]:
 
 
 def in_time(deadline: float, work: Callable[[], T]) -> T | None:
-    """What the work comes to, in a `limited` block; None if it does not come to its end.
+    """What the work comes to, in a `limited` block; None if it does not come to its end, or the
+    time is up before it begins.
 
     >>> in_time(seconds() + 60.0, lambda: 2 + 2)
     4
     """
     try:
         with limited(deadline):
+            look()
             return work()
     except OutOfTimeError:
         if seconds() > deadline:

@@ -19,7 +19,8 @@ from ..arrays import Ints, as_floats, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds
-from ..learners import Informed, Learner
+from ..guarantees.worst_case import LEAST
+from ..learners import Informed, Learned, Learner
 from ..learners.asking import learned_by
 from ..mdp import clock
 from ..mdp.occupancy import feature_expectations
@@ -87,6 +88,8 @@ class Rounds(Iterator[Moment]):
     start : the policy that the learner starts with; the uniform one by default
     unknown : Unknown, if the task's worldview is only what is proved of the learner's
     after : a lesson of this task to go on from; what its last round guarantees is computed anew
+    until : by `clock.seconds`: what the learner has not learned by then, and a relative risk that
+        is not known by then, are NaN; guarantees are what is proved in half of the time left
 
     Attributes
     ----------
@@ -121,6 +124,7 @@ class Rounds(Iterator[Moment]):
         start: Policy | None = None,
         unknown: Unknown | None = None,
         after: Lesson | None = None,
+        until: float = math.inf,
     ) -> None:
         _check_required(task, budget, max_cost)
         if isinstance(learner, Informed):
@@ -138,7 +142,7 @@ class Rounds(Iterator[Moment]):
         self.notes: dict[str, Any] = {}
         self.policy = Policy.uniform(task.mdp) if start is None else start
         check_policy(task.mdp, self.policy)
-        self.after = after
+        self.after, self.until = after, until
         if after is not None:
             require(
                 isinstance(after, Lesson), f"after must be a Lesson, got {type(after).__name__}"
@@ -186,14 +190,21 @@ class Rounds(Iterator[Moment]):
         return Moment(last, taught, view, shown, policy, found, promise=promise)
 
     def _worst_case(self, view: Worldview, shown: Demonstration) -> WorstCaseBounds | None:
-        return self.task.worst_case(view, shown, self.matching) if self.certified else None
+        if not self.certified:
+            return None
+        return self.task.worst_case(view, shown, self.matching, max_seconds=self._half)
 
     def _promise(
         self, view: Worldview, shown: Demonstration, found: WorstCaseBounds | None
     ) -> Promise | None:
         if found is None:
             return None
-        return self.goals.promise(view, shown, self.matching, known=found)
+        return self.goals.promise(view, shown, self.matching, known=found, max_seconds=self._half)
+
+    @property
+    def _half(self) -> float:
+        """Half of the seconds left."""
+        return max(0.5 * (self.until - clock.seconds()), LEAST)
 
     def _cost(self, taught: tuple[int, ...]) -> float:
         return float(self.task.costs[[i for i in taught if i not in self.found]].sum())
@@ -284,25 +295,23 @@ class Rounds(Iterator[Moment]):
         choosing: float = 0.0,
     ) -> Moment:
         """Where things stand once the learner has learned from what is seen and shown now."""
-        task, learning = self.task, 0.0
-        mismatch, performance, solves = math.nan, math.nan, 0
-        if self.learner is not None:
-            own = view if self.unknown is None else self.unknown.own
-            target, began = own.matrix @ shown.expectations, clock.seconds()
-            seen, episodes = own.observe(task.mdp), shown.trajectories
-            learned = learned_by(self.learner, seen, target, policy, episodes)
-            learning = clock.seconds() - began
-            policy, mismatch, solves = learned.policy, learned.mismatch, learned.solves
-            earned = float(task.weights @ feature_expectations(task.mdp, policy))
-            performance = task.relative(earned)
-        began = clock.seconds()
+        task, began = self.task, clock.seconds()
         found = self._worst_case(view, shown)
         promise = self._promise(view, shown, found)
         guaranteed = math.nan if promise is None else promise.performance
         at_most = math.nan
         if self.unknown is not None and self.certified:
             at_most = self.unknown.guaranteed_at_most(shown, self.matching)
-        certifying = clock.seconds() - began
+        certifying, learning = clock.seconds() - began, 0.0
+        mismatch, performance, solves = math.nan, math.nan, 0
+        known = clock.in_time(self.until, lambda: self._learned(view, shown, policy))
+        if known is not None:
+            learned, learning, performance = known
+            policy, mismatch, solves = learned.policy, learned.mismatch, learned.solves
+        hidden = clock.in_time(
+            self.until,
+            lambda: relative_risk(task.mdp, view, task.weights, indistinct=task.indistinct),
+        )
         record = Round(
             taught=None if choice is None else taught[-1],
             name="" if choice is None else task.names[taught[-1]],
@@ -310,7 +319,7 @@ class Rounds(Iterator[Moment]):
             shown=choice is not None and choice.demonstration is not None,
             cost=self._cost(taught),
             risk=teaching_risk(view, task.weights),
-            relative_risk=relative_risk(task.mdp, view, task.weights, indistinct=task.indistinct),
+            relative_risk=math.nan if hidden is None else hidden,
             mismatch=mismatch,
             performance=performance,
             guaranteed=guaranteed,
@@ -323,6 +332,21 @@ class Rounds(Iterator[Moment]):
             found=bool(taught) and taught[-1] in self.found,
         )
         return Moment(record, taught, view, shown, policy, found, situation, choice, promise)
+
+    def _learned(
+        self, view: Worldview, shown: Demonstration, policy: Policy
+    ) -> tuple[Learned, float, float] | None:
+        """What the learner makes of it, the seconds that takes, and its relative performance; None
+        if nobody learns."""
+        if self.learner is None:
+            return None
+        task, own = self.task, view if self.unknown is None else self.unknown.own
+        target, began = own.matrix @ shown.expectations, clock.seconds()
+        seen, episodes = own.observe(task.mdp), shown.trajectories
+        learned = learned_by(self.learner, seen, target, policy, episodes)
+        learning = clock.seconds() - began
+        earned = float(task.weights @ feature_expectations(task.mdp, learned.policy))
+        return learned, learning, task.relative(earned)
 
 
 def _checked_choice(choice: Choice, n: int) -> Choice:

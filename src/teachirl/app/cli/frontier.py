@@ -16,7 +16,7 @@ from .problems import (
 def frontier(
     file: File,
     out: Out = None,
-    seconds: Seconds = 60.0,
+    seconds: Seconds = None,
     resume: Resume = False,
     sees: Sees = None,
     sets: Set = None,
@@ -24,7 +24,8 @@ def frontier(
 ) -> None:
     """Say what can be guaranteed for how much, so that a budget can be chosen.
 
-    The report also says how things stand, as that of `certify` does.
+    Without --seconds it searches for 60. The report also says how things stand, as that of
+    `certify` does.
     """
     from ..decisions import frontier as trace
     from ..document.documents import answer, report
@@ -34,12 +35,12 @@ def frontier(
         with keeping(resume) as kept:
             found = trace(
                 problem,
-                seconds=seconds or 0.0,
+                seconds=seconds,
                 progress=progress,
                 kept=kept,
                 watch=live_table(progress),
             )
         print_document(answer(problem, found), as_json, progress)
         if out is not None:
-            write_report(out, report(problem, standing(problem, found.cut, progress), found))
+            write_report(out, report(problem, standing(problem, found, seconds, progress), found))
     end_if_interrupted(found.cut)

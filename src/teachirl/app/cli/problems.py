@@ -14,7 +14,7 @@ from .screen import loading
 
 if TYPE_CHECKING:
     from ...study.progress import Progress
-    from ..decisions import Assessment, Cut, Kept
+    from ..decisions import Assessment, Cut, Frontier, Kept, TeachingPlan
     from ..document.elements import Document
     from ..problem import Change, Problem
 
@@ -93,11 +93,15 @@ def unlimited(seconds: float | None) -> float:
     return math.inf if seconds is None else seconds
 
 
-def standing(problem: Problem, cut: Cut | None, progress: Progress) -> Assessment:
-    """How things stand, for a report; in a hurry if what it is about was cut short."""
+def standing(
+    problem: Problem, found: TeachingPlan | Frontier, seconds: float | None, progress: Progress
+) -> Assessment:
+    """How things stand, for a report, in the time that is left of what an option gives; in a hurry
+    if what it is about was cut short."""
     from ..decisions import assess
 
-    return assess(problem, seconds=math.inf if cut is None else HURRY, progress=progress)
+    left = math.inf if seconds is None else max(found.patience.left(), HURRY)
+    return assess(problem, seconds=left if found.cut is None else HURRY, progress=progress)
 
 
 def end_if_interrupted(cut: Cut | None) -> None:

@@ -48,7 +48,7 @@ def teach(
             )
         print_document(answer(problem, found), as_json, progress)
         if out is not None:
-            write_report(out, report(problem, standing(problem, found.cut, progress), found))
+            write_report(out, report(problem, standing(problem, found, seconds, progress), found))
             if found.differences and found.policy is not None:
                 found.policy.save(out / "demonstration.csv")
                 typer.echo(f"teachirl: wrote {out / 'demonstration.csv'}", err=True)

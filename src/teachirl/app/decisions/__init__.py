@@ -11,7 +11,7 @@ from .expert import Collected, ExpertAccount, expert_account
 from .frontier import Frontier, Point, frontier
 from .kept import Kept
 from .log_doubt import LogDoubt, PairDoubt, log_doubt
-from .patience import Cut, Patience
+from .patience import Cut, Patience, TooLittleTimeError
 from .planning import plan
 from .plausible import OverRewards, over_rewards
 from .policies import policies
@@ -66,6 +66,7 @@ __all__ = [
     "Standing",
     "Step",
     "TeachingPlan",
+    "TooLittleTimeError",
     "Undiscounted",
     "Watch",
     "WeightDoubt",

@@ -6,17 +6,15 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
-from ...guarantees.bounds import WorstCaseBounds, WorstCaseStatus
+from ...guarantees.bounds import WorstCaseBounds, unsearched
 from ...guarantees.certificate import Certificate, certify
 from ...guarantees.gap_bounds import Bound
 from ...guarantees.sensitivity import Sensitivity
-from ...guarantees.worst_case import worst_case
-from ...mdp import clock
-from ...mdp.occupancy import feature_expectations
-from ...mdp.planning import optimal_policy
+from ...guarantees.worst_case import LEAST, worst_case
 from ...mdp.policy import Policy
 from ...study.progress import Part, Progress
 from ...teaching.task import Task
@@ -30,14 +28,16 @@ from .misses import if_missed
 from .patience import Cut, Patience
 from .readings import Readings, readings
 from .simulations import LEARNERS, Simulated, simulate
-from .stakes import Stakes, stakes
+from .stakes import Stakes, expectations_there, matching_witness, stakes, unfinished
 
 # Seconds that the theorems, and then the learners, take at most: they bind nobody.
 ASIDE = 30.0
 # MDPs that Theorem 2 and the best look take, about.
 LOOKS = 150
-# Seconds that what the expert does has in any case.
-GRACE = 1.0
+# Of the time, what the search has that proves the guarantee: the rest is for what goes with it.
+SEARCHED = 0.9
+# What there is no answer without.
+NEEDED = "find the best and the worst policy, and what is shown"
 # A time that ends: on Ctrl-C a search is told that it is over.
 AGES = 1e9
 
@@ -112,34 +112,45 @@ class Assessment:
     @property
     def unfinished(self) -> bool:
         """Whether more may be guaranteed than was proved in the time."""
-        return self.proved.worst is not None and _unfinished(self.proved.worst)
+        return self.proved.worst is not None and unfinished(self.proved.worst)
+
+    @property
+    def cut(self) -> Cut | None:
+        """What ended the work early; None if nothing did."""
+        late = self.unfinished and self.patience.seconds < math.inf
+        return self.patience.cut or (Cut.OUT_OF_TIME if late else None)
 
     @cached_property
     def relative_risk(self) -> float:
-        """The teaching risk among what policies can change."""
-        problem = self.problem
-        indistinct = problem.task.indistinct
-        return relative_risk(problem.mdp, problem.worldview, problem.weights, indistinct=indistinct)
+        """The teaching risk among what policies can change; NaN if there was no time for it."""
+        problem, view = self.problem, self.problem.worldview
+        found = self.patience.spared(
+            lambda: relative_risk(
+                problem.mdp, view, problem.weights, indistinct=problem.task.indistinct
+            )
+        )
+        return math.nan if found is None else found
 
     @cached_property
     def certificate(self) -> Certificate:
         """All that is proved, with Theorems 1 and 2 and the best look if there is time for them."""
         problem, share, found = self.problem, self.patience.share(0.5, ASIDE), self.proved
         # The boxes around all policies' features take four MDPs a feature.
-        began = clock.seconds()
-        optimal_policy(problem.mdp, problem.weights)
-        needed = (clock.seconds() - began) * (4 * problem.mdp.n_features + LOOKS)
-        if needed <= share.seconds and not share.over():
+        solves = 4 * problem.mdp.n_features + LOOKS
+        if not share.over():
             with share.strictly():
-                found = certify(
-                    problem.model,
-                    problem.worldview,
-                    problem.weights,
-                    self.demonstration,
-                    self.mismatch,
-                    worst=found.worst,
-                    indistinct=problem.task.indistinct,
-                )
+                if problem.plan_seconds * solves <= share.seconds:
+                    found = certify(
+                        problem.model,
+                        problem.worldview,
+                        problem.weights,
+                        self.demonstration,
+                        self.mismatch,
+                        worst=found.worst,
+                        width=found.width,
+                        plans=(problem.task.best, problem.task.worst),
+                        indistinct=problem.task.indistinct,
+                    )
         self.parts[0].advance()
         return found
 
@@ -220,32 +231,40 @@ def assess(
     """
     progress, patience = progress or Progress(), Patience(seconds)
     parts = progress.part("theorems", 2), progress.part("learners", len(LEARNERS), weight=0.5)
-    task, view = problem.task, problem.worldview
-    mdp, weights, shown = problem.mdp, problem.weights, task.demonstration
-    mismatch = problem.matching.within(view, shown)
+    with patience.needed(NEEDED):
+        view, task, goals = problem.worldview, problem.task, problem.goals
+        shown, mismatch = task.demonstration, problem.matching.within(view, task.demonstration)
+        best, worst = task.simulated
     found, proved = _proved(problem, mismatch, patience, kept or Kept())
-    lived = mdp if found.world is None else found.world
-    witness, least = found.witness if proved.matchable else None, proved.least_reward
-    promise = problem.goals.promise(view, shown, problem.matching, known=found, least=least)
+    promise = goals.promise(
+        view,
+        shown,
+        problem.matching,
+        known=found,
+        least=proved.least_reward,
+        max_seconds=patience.left(),
+    )
+    there = expectations_there(problem, found, patience)
+    risk, hidden = _hidden(problem, patience)
     return Assessment(
-        best=task.simulated[0].value,
-        worst=task.simulated[1].value,
-        expert=float(weights @ shown.expectations),
-        weights=weights,
-        doubt=weight_doubt(problem),
+        best=best.value,
+        worst=worst.value,
+        expert=float(problem.weights @ shown.expectations),
+        weights=problem.weights,
+        account=expert_account(problem, patience.last),
         readings=readings(problem, view, patience),
-        risk=problem.risk(view),
-        blind_spot=blind_spot(mdp, view, weights),
+        doubt=weight_doubt(problem, patience),
+        risk=risk,
+        blind_spot=hidden,
         guaranteed=promise.performance,
-        stakes=stakes(problem, shown, promise, witness),
-        account=expert_account(problem, clock.seconds() + max(patience.left(), GRACE)),
+        stakes=stakes(problem, shown, promise, there),
         mismatch=mismatch,
         confidence=proved.confidence,
         demonstration=shown,
-        witness=witness,
+        witness=matching_witness(found),
         differences=()
-        if witness is None
-        else differences(mdp, weights, shown.expectations, feature_expectations(lived, witness)),
+        if there is None
+        else differences(problem.mdp, problem.weights, shown.expectations, there),
         proved=proved,
         problem=problem,
         patience=patience,
@@ -253,27 +272,41 @@ def assess(
     )
 
 
+def _hidden(problem: Problem, patience: Patience) -> tuple[float, BlindSpot]:
+    """The teaching risk, and what matters most of what is hidden; NaN and nothing said of a learner
+    with columns of its own if there was no time for it."""
+    mdp, view, weights = problem.mdp, problem.worldview, problem.weights
+    found = patience.spared(lambda: (problem.risk(view), blind_spot(mdp, view, weights)))
+    return found or (math.nan, BlindSpot(0.0 * weights, math.nan, ""))
+
+
 def _proved(
     problem: Problem, mismatch: float, patience: Patience, kept: Kept
 ) -> tuple[WorstCaseBounds, Certificate]:
     """The guarantee, without the theorems; from where an earlier search was cut short."""
-    model, view, weights = problem.model, problem.worldview, problem.weights
-    # To plan for the task, and to evaluate what is shown, took time as well.
-    shown, limit = problem.task.demonstration, min(patience.left(), AGES)
-    proof = Proof(problem, mismatch)
-    kept.follow(proof)
+    model, view, weights, task = problem.model, problem.worldview, problem.weights, problem.task
+    shown, proof = task.demonstration, Proof(problem, mismatch)
+
+    def certified(worst: WorstCaseBounds, **known: Any) -> Certificate:
+        plans = task.best, task.worst
+        case = model, view, weights, shown, mismatch
+        return certify(*case, worst=worst, plans=plans, theorems=False, **known)
+
+    with patience.needed(NEEDED):
+        kept.follow(proof)
+        # The width takes a plan: the search, which may end at any time, comes last.
+        width = certified(unsearched(model, view, weights), target=0.0).width
     with patience.gently():
+        limit = min(max(patience.share(SEARCHED).seconds, LEAST), AGES)
         found = worst_case(
             model, view, weights, shown, mismatch, max_seconds=limit, start=proof.theta
         )
-        proved = certify(model, view, weights, shown, mismatch, worst=found, theorems=False)
+    patience.renew()
+    with patience.needed(NEEDED):
+        proved = certified(found, width=width)
     proof.theta = found.theta
-    kept.end((patience.cut or Cut.OUT_OF_TIME) if _unfinished(found) else None)
+    kept.end((patience.cut or Cut.OUT_OF_TIME) if unfinished(found) else None)
     return found, proved
-
-
-def _unfinished(found: WorstCaseBounds) -> bool:
-    return found.status is WorstCaseStatus.OUT_OF_BUDGET
 
 
 def _guarantees(task: Task, proved: Certificate) -> tuple[Guarantee, ...]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...demonstrations.demonstration import Demonstration, as_demonstration
+from ...demonstrations.demonstration import Demonstration
+from ...mdp import clock
 from ...teaching.goal import Promise
 from ...what_to_show.search import Shown, best_demonstration
 from ..problem import Problem
@@ -89,7 +90,7 @@ def what_to_show(
     shown : Demonstration, what the plan shows in the end
     first, last : Promise, before anything is taught, and at the end of the plan
     since : the step from which on the teacher shows that; None if it is what the file says
-    patience : Patience; Ctrl-C ends the search for another policy, and nothing else
+    patience : Patience; Ctrl-C, or the time, ends the search for another policy, and nothing else
 
     Returns
     -------
@@ -109,13 +110,15 @@ def what_to_show(
     if since is not None or (chosen is not None and chosen.gain == 0.0):
         return said
     if chosen is not None:
-        optimal = as_demonstration(problem.mdp, task.best.policy)
-        return replace(said, optimal=problem.guaranteed(problem.worldview, optimal))
+        optimal, matching = problem.expert, problem.matching
+        seconds = patience.left()
+        found = task.guaranteed(problem.worldview, optimal, matching, max_seconds=seconds)
+        return replace(said, optimal=found)
     if problem.world.model is not None or problem.mdp.dynamics.transitions.nnz > SOUGHT:
         return replace(said, sought=False)
     if patience.cut is not Cut.INTERRUPTED:
-        with patience.work():
-            found = best_demonstration(
+        with patience.work(), clock.limited(patience.last):
+            best = best_demonstration(
                 problem.mdp,
                 problem.worldview,
                 problem.weights,
@@ -124,8 +127,8 @@ def what_to_show(
                 proof_solves=0,
                 indistinct=task.indistinct,
             )
-            offer = _offer(problem, found.demonstration, first, last)
-            return replace(said, offer=offer, best=found)
+            offer = _offer(problem, best.demonstration, first, last)
+            return replace(said, offer=offer, best=best)
     return replace(said, sought=False)
 
 

@@ -14,6 +14,7 @@ from ...teaching.task import Task
 from ...views.teaching_risk import teaching_risk
 from ..problem import Problem
 from .comparison import ASIDE
+from .patience import Patience
 
 # Of a world that is not known, each takes a worst case and two plans: so many are tried.
 TRIED = 8
@@ -42,16 +43,17 @@ class WeightDoubt:
     confidence: float
 
 
-def weight_doubt(problem: Problem) -> WeightDoubt | None:
+def weight_doubt(problem: Problem, patience: Patience) -> WeightDoubt | None:
     """What is guaranteed under weights that are as plausible as those inferred.
 
     Parameters
     ----------
     problem : Problem
+    patience : Patience
 
     Returns
     -------
-    WeightDoubt; None if the weights are given
+    WeightDoubt; None if the weights are given, or there was no time for it
     """
     if problem.inferred is None:
         return None
@@ -59,7 +61,9 @@ def weight_doubt(problem: Problem) -> WeightDoubt | None:
     if problem.world.model is not None:
         places = np.linspace(0, len(weights) - 1, TRIED).round().astype(int)
         weights = weights[np.unique(places)]
-    between = _guaranteed(problem, weights)
+    between = patience.spared(lambda: _guaranteed(problem, weights))
+    if between is None:
+        return None
     risks = [teaching_risk(view, w) for w in weights]
     return WeightDoubt(
         (float(between[:, 0].min()), float(between[:, 1].max())),

@@ -84,7 +84,7 @@ class ExpertAccount:
     reward : what the expert earns; an estimate if it was recorded
     collected : Collected, of each feature that counts, what earns or costs most first
     idle : Baseline, doing nothing, if there is an action for that; else acting at random
-    idle_reward : what that earns
+    idle_reward : what that earns; NaN if there was no time for it
     turnover : all that is earned and paid, by the expert or by doing nothing
     hardly_better : whether the expert does hardly better
     estimated : whether it is known from recorded episodes alone
@@ -131,7 +131,8 @@ def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
     Parameters
     ----------
     problem : Problem
-    until : when to do without what policies could have of a feature, by `clock.seconds`
+    until : when to do without what policies could have of a feature, and what doing nothing earns,
+        by `clock.seconds`
 
     Returns
     -------
@@ -168,9 +169,11 @@ def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
     ranges = clock.in_time(until, lambda: _ranges(mdp, counted))
     least, most = (unknown, unknown) if ranges is None else ranges
     idle = doing_nothing(mdp) or Baseline("uniform", policy=Policy.uniform(mdp))
-    assert idle.policy is not None
-    waiting = weights * feature_expectations(mdp, idle.policy)
-    turnover = float(np.maximum(np.abs(earned), np.abs(waiting)).sum())
+    policy = idle.policy
+    assert policy is not None
+    there = clock.in_time(until, lambda: feature_expectations(mdp, policy))
+    waiting = weights * (np.nan if there is None else there)
+    turnover = float(np.fmax(np.abs(earned), np.abs(waiting)).sum())
     gain = float(earned.sum() - waiting.sum())
     return ExpertAccount(
         float(earned.sum()),

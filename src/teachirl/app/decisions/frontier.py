@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...guarantees.worst_case import LEAST
+from ...mdp import clock
 from ...study.progress import Progress
 from ..problem import Problem
 from .comparison import ASIDE
@@ -14,10 +16,12 @@ from .kept import Kept
 from .limited_sets import LimitedSets
 from .patience import Cut, Patience
 from .set_search import WORTH, SetSearch, Watch
-from .stakes import Stakes, matching_witness, stakes
+from .stakes import Stakes, expectations_there, stakes
 
 # How long to search, unless told otherwise: as long as one likes to wait for a table.
 SECONDS = 60.0
+# What there is no curve without.
+NEEDED = "find the best and the worst policy, what is shown, and a first bound on sets of features"
 
 
 @dataclass(frozen=True)
@@ -58,13 +62,13 @@ class Frontier:
     free : how many features there are to choose from
     left_out : how many more there are, of which sets were not tried
     solves : how many MDPs were solved
-    seconds : how long the search was allowed to take
     wanted : the relative performance to be guaranteed; None if none was asked for
     stakes : Stakes, what `enough`, or else the last point, guarantees in reward and of what was
         asked for
     enough : the cheapest point that guarantees all that was asked for; None if none does, or
         nothing was
     enough_at_least : what it costs at least; None if nothing guarantees it, or nothing was asked
+    patience : Patience, how long it may take, and what is computed when it is asked for
     """
 
     points: tuple[Point, ...]
@@ -74,11 +78,16 @@ class Frontier:
     free: int
     left_out: int
     solves: int
-    seconds: float
     wanted: float | None
     stakes: Stakes
     enough: Point | None
     enough_at_least: float | None
+    patience: Patience
+
+    @property
+    def seconds(self) -> float:
+        """How long it was allowed to take."""
+        return self.patience.seconds
 
     @property
     def exact(self) -> bool:
@@ -89,7 +98,7 @@ class Frontier:
 def frontier(
     problem: Problem,
     *,
-    seconds: float = SECONDS,
+    seconds: float | None = None,
     worth: float = WORTH,
     progress: Progress | None = None,
     kept: Kept | None = None,
@@ -100,8 +109,9 @@ def frontier(
     Parameters
     ----------
     problem : Problem
-    seconds : how long to search; what is proved by then is returned, as it is on Ctrl-C, and
-        `Frontier.cut` says so
+    seconds : how long it may take; what is proved by then is returned, as it is on Ctrl-C, and
+        `Frontier.cut` says so. By default the search ends after 60, and what it needs before, and
+        what is told of it afterwards, take the time that they take
     worth : relative performance that a point must add
     progress : Progress, to tell of what is being done; by default nobody is told
     kept : Kept, where what is proved is kept if the search is cut short; by default nowhere
@@ -140,12 +150,19 @@ def frontier(
         (problem.place / "world" / "log").refuse(
             "frontier needs a world that is known, not one estimated from a log; teach does not"
         )
-    progress, patience, kept = progress or Progress(), Patience(seconds), kept or Kept()
-    search = SetSearch(problem, patience, worth, kept, watch)
-    plan = progress.part("a greedy plan", 1, within=seconds)
-    part = progress.part("sets of features", len(search.order), weight=0.01, within=seconds)
-    limited = LimitedSets(search) if problem.within_reach else None
-    search.tighten(0, deadline=math.inf)
+    progress, kept = progress or Progress(), kept or Kept()
+    patience = Patience(SECONDS if seconds is None else seconds)
+    if seconds is None:
+        patience.last = math.inf
+    with patience.needed(NEEDED):
+        search = SetSearch(problem, patience, worth, kept, watch)
+        limited = LimitedSets(search) if problem.within_reach else None
+    plan = progress.part("a greedy plan", 1, within=patience.seconds)
+    part = progress.part(
+        "sets of features", len(search.order), weight=0.01, within=patience.seconds
+    )
+    patience.renew()
+    search.tighten(0, deadline=patience.last)
     with patience.work():
         # What all of them guarantee bounds every set, and its plans serve every set.
         if not patience.over():
@@ -157,12 +174,13 @@ def frontier(
             limited.run()
         search.curve(part)
     kept.end(patience.cut)
+    patience.renew()
     return _frontier(search, limited)
 
 
 def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
     """What a search has proved."""
-    patience, chosen = search.patience, search.envelope()
+    patience, chosen, cut = search.patience, search.envelope(), search.patience.cut
     enough = hope = None
     if limited is not None:
         enough, hope = limited.chosen, limited.cost_at_least
@@ -185,16 +203,16 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
     return Frontier(
         points=tuple(points.values()),
         worth=search.worth / search.scale,
-        cut=patience.cut,
+        cut=cut,
         sets=search.tried,
         free=len(search.free),
         left_out=search.left_out,
         solves=search.bounds.solves,
-        seconds=patience.seconds,
         wanted=search.problem.until,
         stakes=meant,
         enough=None if enough is None else points[enough],
         enough_at_least=hope,
+        patience=patience,
     )
 
 
@@ -216,7 +234,9 @@ def _point(search: SetSearch, chosen: int) -> Point:
 def _stakes(search: SetSearch, chosen: int) -> Stakes:
     """What a set guarantees, with a policy that shows it."""
     problem, view = search.problem, search.bounds.view_of(chosen)
-    shown, seconds = problem.task.demonstration, max(search.patience.left(), ASIDE)
+    shown, patience = problem.task.demonstration, search.patience
+    left = max(patience.last - clock.seconds(), LEAST)
+    seconds = min(max(patience.left(), ASIDE), left)
     found = problem.task.worst_case(view, shown, problem.matching, max_seconds=seconds)
     promise = problem.goals.promise(
         view,
@@ -226,7 +246,7 @@ def _stakes(search: SetSearch, chosen: int) -> Stakes:
         least=search.bounds.proved(chosen),
         max_seconds=seconds,
     )
-    return stakes(problem, shown, promise, matching_witness(found))
+    return stakes(problem, shown, promise, expectations_there(problem, found, patience))
 
 
 __all__ = ["SECONDS", "Frontier", "Point", "frontier"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ...demonstrations.demonstration import Demonstration
 from ...guarantees.sensitivity import Sensitivity, sensitivity
-from ...mdp import clock
-from ...mdp.planning import optimal_policy
 from ...mdp.terminal import terminal_states
 from ...views.worldview import Worldview
 from ..problem import Problem
@@ -33,15 +31,13 @@ def if_missed(
     -------
     Sensitivity; None if there was no time for it
     """
-    share, found = patience.share(0.5, ASIDE), list[Sensitivity]()
-    began = clock.seconds()
-    optimal_policy(problem.mdp, problem.weights)
-    needed = (clock.seconds() - began) * (2 * view.n_rows + SOLVES)
-    if needed <= share.seconds and not share.over():
+    share, found, solves = patience.share(0.5, ASIDE), None, 2 * view.n_rows + SOLVES
+    if not share.over():
         with share.strictly():
-            left = share.left()
-            found.append(sensitivity(problem.model, view, problem.weights, shown, max_seconds=left))
-    return found[0] if found else None
+            if problem.plan_seconds * solves <= share.seconds:
+                left, weights = share.left(), problem.weights
+                found = sensitivity(problem.model, view, weights, shown, max_seconds=left)
+    return found
 
 
 def episodes_end(problem: Problem) -> bool:

@@ -6,10 +6,17 @@ import enum
 import math
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
+from ...errors import TeachirlError
 from ...mdp import clock
+
+# Seconds beyond the limit, for what there is no answer without; and, once there is one that came
+# late, for what goes with it.
+GRACE, BRIEFLY = 1.0, 0.25
+T = TypeVar("T")
 
 
 class Cut(enum.Enum):
@@ -22,8 +29,16 @@ class Cut(enum.Enum):
         return self.name
 
 
+class TooLittleTimeError(TeachirlError):
+    """The seconds that were given do not suffice for an answer; the message says for what."""
+
+
 class Patience:
     """How long to go on: for some seconds, and until Ctrl-C.
+
+    All of the work is in one of three kinds of blocks. What there is no answer without is `needed`.
+    A search, which comes to something whenever it ends, has the time that is `left`, or a `share`.
+    The rest is `spared`, or done `strictly`: it is left out, and said to be, if time is up.
 
     Parameters
     ----------
@@ -33,11 +48,12 @@ class Patience:
     Attributes
     ----------
     cut : Cut, what ended the work before it was done; None if nothing did
+    last : when what is needed, or spared, has to be done, by `clock.seconds`
     """
 
     def __init__(self, seconds: float = math.inf, whole: Patience | None = None) -> None:
         self.seconds, self.until = seconds, clock.seconds() + seconds
-        self.whole = whole
+        self.whole, self.last = whole, self.until + GRACE
         self.cut: Cut | None = None
 
     def left(self) -> float:
@@ -53,6 +69,35 @@ class Patience:
         if self.cut is None and clock.seconds() >= self.until:
             self.cut = Cut.OUT_OF_TIME
         return self.cut is not None
+
+    def renew(self) -> None:
+        """Once there is an answer, what goes with it has a moment in any case."""
+        self.last = max(self.last, clock.seconds() + BRIEFLY)
+
+    @contextmanager
+    def needed(self, what: str) -> Iterator[None]:
+        """Work without which there is no answer: an error says that time did not suffice for it.
+
+        Parameters
+        ----------
+        what : what is done, as in "find a policy"
+        """
+        try:
+            with clock.limited(self.last):
+                yield
+        except clock.OutOfTimeError:
+            if clock.seconds() <= self.last:
+                raise  # a limit around this one is over
+            raise TooLittleTimeError(
+                f"{self.seconds:g} seconds do not suffice to {what}: --seconds gives it more time"
+            ) from None
+
+    def spared(self, work: Callable[[], T]) -> T | None:
+        """What the work comes to; None if there was no time for it, and `cut` says so."""
+        found = clock.in_time(self.last, work)
+        if found is None and clock.seconds() > self.last:
+            self.cut = self.cut or Cut.OUT_OF_TIME
+        return found
 
     @contextmanager
     def gently(self) -> Iterator[None]:
@@ -92,4 +137,4 @@ class Patience:
             yield
 
 
-__all__ = ["Cut", "Patience"]
+__all__ = ["GRACE", "Cut", "Patience", "TooLittleTimeError"]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...demonstrations.demonstration import Demonstration
 from ...mdp.occupancy import feature_expectations
-from ...mdp.policy import Policy
 from ...precision import first_largest
 from ...selection.distance_from_optimal import GreedyGap
 from ...study.progress import Part, Progress
@@ -25,10 +25,13 @@ from .kept import Kept, Remembering
 from .patience import Cut, Patience
 from .set_search import WORTH, Known, Watch
 from .set_to_teach import Following, Searched, SetToTeach, set_to_teach
-from .stakes import matching_witness, stakes
+from .stakes import expectations_there, matching_witness, stakes, unfinished
 from .steps import Step, second_best, step_of
 from .teaching_plan import Ending, TeachingPlan
 
+# What there is no plan without; and none in which it is not taught.
+NEEDED = "find the best and the worst policy, and what is shown"
+REQUIRED = "teach what is required"
 # How long to search for the set to teach, in seconds: nobody waits much longer for a plan.
 SEARCH = 20.0
 
@@ -81,41 +84,50 @@ def plan(
     'cell 2'
     """
     patience, kept = Patience(seconds), kept or Kept()
+    with patience.needed(NEEDED):
+        _ = problem.task.simulated
+        with (problem.place / "plan").locating():
+            _ = problem.goals, problem.out_of_reach
     parts = _Parts.of(problem, patience, progress or Progress(), kept, watch)
     with (problem.place / "plan").locating():
         chosen = set_to_teach(problem, parts.for_sets, kept, watch)
         parts.sought.advance()
+        patience.renew()
         lesson, moments, steps = _followed(problem, chosen, patience, parts)
     stop, ending = _where_to_stop(problem, moments)
     last, demonstration = moments[stop], moments[stop].demonstration
     assert last.promise is not None and last.worst_case is not None
-    witness = matching_witness(last.worst_case)
+    witness, there = matching_witness(last.worst_case), None
+    if problem.world.model is None:
+        there = expectations_there(problem, last.worst_case, patience)
     show = _shown(problem, moments[: stop + 1], patience)
+    below = _below(problem, moments, patience)
+    apart = _from_optimal(problem, demonstration, patience)
     kept.end(patience.cut or parts.for_sets.cut)
     return TeachingPlan(
         teacher=type(problem.teacher).__name__,
         learner=type(problem.learner).__name__,
         chosen=chosen,
-        cut=patience.cut,
+        cut=patience.cut or (Cut.OUT_OF_TIME if _late(problem, moments, seconds) else None),
         steps=tuple(steps),
         stop=stop,
         ending=ending,
-        stakes=stakes(problem, demonstration, last.promise, witness),
+        stakes=stakes(problem, demonstration, last.promise, there),
         cap=_cap(problem, lesson, ending),
         gap=_gap(lesson, stop),
-        below=_below(problem, moments),
+        below=below,
         view=last.view,
         demonstration=demonstration,
         witness=witness,
         show=show,
-        differences=_from_optimal(problem, demonstration.policy),
+        differences=apart,
         lesson=lesson,
         problem=problem,
         patience=patience,
     )
 
 
-def _rounds(problem: Problem, chosen: SetToTeach, teacher: Teacher) -> Rounds:
+def _rounds(problem: Problem, chosen: SetToTeach, teacher: Teacher, until: float) -> Rounds:
     """The lesson that teaches what was chosen, or is left to the teacher."""
     task, found = problem.task, chosen.searched is not Searched.TEACHER
     return Rounds(
@@ -127,6 +139,7 @@ def _rounds(problem: Problem, chosen: SetToTeach, teacher: Teacher) -> Rounds:
         max_cost=ample(task) if problem.max_cost is None else problem.max_cost,
         matching=problem.matching,
         goals=problem.goals,
+        until=until,
     )
 
 
@@ -152,12 +165,14 @@ def _shown(problem: Problem, moments: list[Moment], patience: Patience) -> WhatT
     return what_to_show(problem, moments[-1].demonstration, first, last, since, patience)
 
 
-def _from_optimal(problem: Problem, policy: Policy | None) -> tuple[Difference, ...]:
-    if policy is None:
+def _from_optimal(
+    problem: Problem, shown: Demonstration, patience: Patience
+) -> tuple[Difference, ...]:
+    mdp, best, policy = problem.mdp, problem.task.best.policy, shown.policy
+    if policy is None or policy is best:
         return ()
-    mdp, best = problem.mdp, problem.task.best.policy
-    expectations = (feature_expectations(mdp, each) for each in (best, policy))
-    return differences(mdp, problem.weights, *expectations)
+    both = patience.spared(lambda: [feature_expectations(mdp, each) for each in (best, policy)])
+    return () if both is None else differences(mdp, problem.weights, *both)
 
 
 class _Parts(NamedTuple):
@@ -211,7 +226,7 @@ def _followed(
 ) -> tuple[Lesson, list[Moment], list[Step]]:
     """The rounds until what was asked for is guaranteed, and the steps that they are."""
     parts.kept.follow(parts.teacher)
-    rounds = _rounds(problem, chosen, parts.teacher)
+    rounds = _rounds(problem, chosen, parts.teacher, patience.last)
     must = set(problem.task.required)
     moments = [next(rounds)]
     steps = [step_of(problem, moments[0], None)]
@@ -222,7 +237,9 @@ def _followed(
             break
         if patience.cut is Cut.INTERRUPTED:
             raise KeyboardInterrupt  # without what must be taught there is no plan
-        with patience.strictly() if complete else patience.work():
+        if complete:
+            rounds.until = math.inf  # from now on, a round that is late is left out as a whole
+        with patience.strictly() if complete else patience.needed(REQUIRED):
             each = next(rounds, None)
             if each is None:
                 return rounds.lesson(), moments, steps
@@ -235,6 +252,13 @@ def _followed(
             parts.compared.advance()
     status = LessonStatus.GUARANTEED if patience.cut is None else LessonStatus.CUT_SHORT
     return rounds.lesson(status), moments, steps
+
+
+def _late(problem: Problem, moments: list[Moment], seconds: float) -> bool:
+    """Whether more may be guaranteed than was proved in the time, in rounds that must be there."""
+    found = (each.worst_case for each in moments[: len(problem.task.required) + 1])
+    short = any(each is not None and unfinished(each) for each in found)
+    return short and seconds < math.inf
 
 
 def _enough(problem: Problem, now: Moment) -> bool:
@@ -285,14 +309,22 @@ def _gap(lesson: Lesson, stop: int) -> GreedyGap | None:
     return followed.gap_to_optimal(max_cost=followed.rounds[-1].cost * (1.0 + 1e-9))
 
 
-def _below(problem: Problem, moments: list[Moment]) -> tuple[int, Shortfall] | None:
-    short = [each.round.guaranteed - each.round.performance for each in moments]
+def _below(
+    problem: Problem, moments: list[Moment], patience: Patience
+) -> tuple[int, Shortfall] | None:
+    # Of who had no time to learn nothing is known.
+    short = [
+        float(np.nan_to_num(each.round.guaranteed - each.round.performance)) for each in moments
+    ]
     step = first_largest(short, SAME_GUARANTEE)
     if short[step] <= SAME_GUARANTEE:
         return None
     now, name = moments[step], type(problem.learner).__name__
     performance, mismatch = now.round.performance, now.round.mismatch
-    return step, shortfall(problem, now.view, now.demonstration, name, performance, mismatch)
+    found = patience.spared(
+        lambda: shortfall(problem, now.view, now.demonstration, name, performance, mismatch)
+    )
+    return None if found is None else (step, found)
 
 
 __all__ = ["ample", "plan", "same_price"]

@@ -72,27 +72,33 @@ def over_rewards(problem: Problem, found: Assessment | TeachingPlan) -> OverRewa
 
     Returns
     -------
-    OverRewards; None if one reward is given
+    OverRewards; None if one reward is given, or there was no time for it
     """
-    if problem.rewards is None:
+    rewards = problem.rewards
+    if rewards is None:
         return None
+    return found.patience.spared(lambda: _over(problem, rewards, found))
+
+
+def _over(problem: Problem, rewards: Rewards, found: Assessment | TeachingPlan) -> OverRewards:
     task, view, shown = problem.task, problem.worldview, problem.task.demonstration
     worth: tuple[FeatureWorth, ...] = ()
     if isinstance(found, TeachingPlan):
         view, shown = found.view, found.demonstration
-    certificate = certified_over_rewards(problem, problem.rewards, view, shown, ASIDE)
+    seconds = min(found.patience.left(), ASIDE)
+    certificate = certified_over_rewards(problem, rewards, view, shown, seconds)
     if isinstance(found, TeachingPlan) and len(task.names):
         worth = worth_buying(
             task,
             GapGreedy(),
             rng=np.random.default_rng(problem.seed),
-            rewards=problem.rewards,
+            rewards=rewards,
             tried=TRIED,
             until=problem.until,
             budget=problem.budget,
             max_cost=math.inf if problem.max_cost is None else problem.max_cost,
             matching=problem.matching,
-            max_seconds=ASIDE,
+            max_seconds=min(found.patience.left(), ASIDE),
         )
     return OverRewards(certificate, worth)
 

@@ -96,10 +96,14 @@ def both_readings(
     Returns
     -------
     Reading of who matches the recordings, and of who matches the expert; None if what is shown was
-    not recorded
+    not recorded, or there was no time for it
     """
     if problem.show is not Show.RECORDED:
         return None
+    return patience.spared(lambda: _both(problem, view, patience))
+
+
+def _both(problem: Problem, view: Worldview, patience: Patience) -> tuple[Reading, Reading]:
     shown = problem.task.demonstration
     near, far = Matching(problem.matching.mismatch, problem.nearest), Matching()
     named = (
@@ -126,11 +130,15 @@ def readings(problem: Problem, view: Worldview, patience: Patience) -> Readings 
 
     Returns
     -------
-    Readings; None if what is shown was not recorded
+    Readings; None if what is shown was not recorded, or there was no time for it
     """
-    both, shown = both_readings(problem, view, patience), problem.task.demonstration
-    if both is None:
+    if problem.show is not Show.RECORDED:
         return None
+    return patience.spared(lambda: _readings(problem, view, patience))
+
+
+def _readings(problem: Problem, view: Worldview, patience: Patience) -> Readings:
+    both, shown = _both(problem, view, patience), problem.task.demonstration
     recordings, expert = both
     assert shown.along is not None
     places = shown.along.places(view.matrix)

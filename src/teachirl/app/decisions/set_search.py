@@ -32,6 +32,8 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 # Seconds between two times that somebody is told what is known.
 BETWEEN = 0.5
+# Of very many features, the share of the time that a greedy plan has to take some.
+GREEDY = 0.9
 # Unless more was asked for, what adds less than this to what is guaranteed is not worth its cost.
 WORTH = 1e-3
 
@@ -123,7 +125,9 @@ class SetSearch:
             matching=problem.matching,
         )
         taken: list[int] = []
-        for each in rounds:
+        now = clock.seconds()
+        until = now + GREEDY * (self.patience.last - now)
+        while (each := clock.in_time(until, lambda: next(rounds, None))) is not None:
             self.kept.now_and_then()
             taken = [i for i in each.taught if i in every]
             enough = each.guarantees(1.0 - WORTH) or len(taken) >= MOST
@@ -250,7 +254,8 @@ class SetSearch:
     def _look_closer(self, chosen: int) -> None:
         """Where bounds that are close enough do not tell whether a set is, a search of its own."""
         view, bounds = self.bounds.view_of(chosen), self.bounds
-        found = self.task.worst_case(view, self.task.demonstration, self.problem.matching)
+        shown, left = self.task.demonstration, self.patience.left()
+        found = self.task.worst_case(view, shown, self.problem.matching, max_seconds=left)
         bounds.lower[chosen] = max(bounds.lower[chosen], found.lower - bounds.earned)
 
     def most(self, room: float, allowed: Mask | None = None) -> float | None:
@@ -366,6 +371,28 @@ class SetSearch:
         return found
 
 
+def begun(
+    problem: Problem, patience: Patience, kept: Kept | None = None, watch: Watch | None = None
+) -> SetSearch | None:
+    """A search that knows what is guaranteed as things stand; None if there is no time for one.
+
+    Parameters
+    ----------
+    problem, patience, kept, watch : as for `SetSearch`
+
+    Returns
+    -------
+    SetSearch or None
+    """
+    until = patience.until
+    search = clock.in_time(until, lambda: SetSearch(problem, patience, kept=kept, watch=watch))
+    if search is None:
+        patience.over()  # which it says from now on
+    else:
+        search.tighten(0)
+    return search
+
+
 def _goal(problem: Problem, earned: float) -> float | None:
     """The reward that the goals about reward ask for, counted from what is shown."""
     task, asked = problem.task, list[float]()
@@ -388,4 +415,4 @@ def _twelve_digits(values: Floats) -> Floats:
     return np.array([float(f"{value:.12g}") for value in values.tolist()])
 
 
-__all__ = ["WORTH", "Known", "Mask", "SetSearch", "Watch"]
+__all__ = ["WORTH", "Known", "Mask", "SetSearch", "Watch", "begun"]

@@ -17,7 +17,7 @@ from ..problem import Problem
 from .kept import Kept
 from .limited_sets import LimitedSets
 from .patience import Patience
-from .set_search import Mask, SetSearch, Watch
+from .set_search import Mask, SetSearch, Watch, begun
 
 # Of the time for the search, what is added to find what a plan does not need.
 THIN = 0.25
@@ -107,7 +107,9 @@ def set_to_teach(
     known = problem.world.model is None  # sets of features share plans of one world
     if not known or not isinstance(problem.teacher, GapGreedy) or not 0 < free <= MOST:
         return SetToTeach(Searched.TEACHER)
-    search = SetSearch(problem, patience, kept=kept, watch=watch)
+    search = begun(problem, patience, kept, watch)
+    if search is None:
+        return SetToTeach(Searched.TEACHER)
     allowed = np.ones(len(search.order), dtype=bool)
     if problem.budget is not None:
         allowed &= search.size <= problem.budget
@@ -115,7 +117,6 @@ def set_to_teach(
         allowed &= search.cost <= problem.max_cost * (1.0 + ROUNDED)
     if not allowed.any():
         return SetToTeach(Searched.TEACHER)
-    search.tighten(0)
     # A greedy plan is made for the reward, and keeps no limits.
     limits = any(goal.feature is not None for goal in problem.within_reach)
     chosen, searched = 0, Searched.TEACHER

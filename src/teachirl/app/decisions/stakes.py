@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
 from ...guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ...mdp.occupancy import feature_expectations
@@ -13,6 +14,7 @@ from ...precision import up
 from ...teaching.goal import Goal, Promise
 from ..problem import Problem
 from .comparison import Difference, differences
+from .patience import Patience
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Stakes:
 
 
 def stakes(
-    problem: Problem, shown: Demonstration, promise: Promise, witness: Policy | None
+    problem: Problem, shown: Demonstration, promise: Promise, worst: Floats | None
 ) -> Stakes:
     """What a promise means.
 
@@ -76,7 +78,8 @@ def stakes(
     problem : Problem
     shown : Demonstration, what the learners are shown
     promise : Promise
-    witness : Policy, the worst that looks right; None if it is not known
+    worst : array [k], the feature expectations of the worst policy that looks right; None if they
+        are not known
 
     Returns
     -------
@@ -84,10 +87,8 @@ def stakes(
     """
     goals, weights, expert = problem.goals, problem.weights, problem.expert
     most: Difference | None = None
-    if witness is not None and problem.world.model is None:  # else its world is its own
-        there = feature_expectations(problem.mdp, witness)
-        apart = differences(problem.mdp, weights, expert.expectations, there)
-        most = _first_lost(apart)
+    if worst is not None and problem.world.model is None:  # else its world is its own
+        most = _first_lost(differences(problem.mdp, weights, expert.expectations, worst))
     own = goals.own(shown)
     return Stakes(
         promise.performance,
@@ -109,8 +110,31 @@ def matching_witness(found: WorstCaseBounds) -> Policy | None:
     return None if found.status is WorstCaseStatus.INFEASIBLE else found.witness
 
 
+def unfinished(found: WorstCaseBounds) -> bool:
+    """Whether more may be guaranteed than was proved."""
+    return found.status is WorstCaseStatus.OUT_OF_BUDGET
+
+
+def expectations_there(
+    problem: Problem, found: WorstCaseBounds, patience: Patience
+) -> Floats | None:
+    """The feature expectations [k] of the worst policy that looks right, in the world where it
+    does; None if there is none, or no time to evaluate it.
+
+    Parameters
+    ----------
+    problem : Problem
+    found : WorstCaseBounds
+    patience : Patience
+    """
+    witness, world = matching_witness(found), problem.mdp if found.world is None else found.world
+    if witness is None:
+        return None
+    return patience.spared(lambda: feature_expectations(world, witness))
+
+
 def _first_lost(apart: Sequence[Difference]) -> Difference | None:
     return apart[0] if apart and apart[0].lost > 0.0 else None
 
 
-__all__ = ["GoalResult", "Stakes", "matching_witness", "stakes"]
+__all__ = ["GoalResult", "Stakes", "expectations_there", "matching_witness", "stakes", "unfinished"]

@@ -39,7 +39,7 @@ from .elements import (
     Table,
 )
 from .expert import baseline_words, what_the_expert_does
-from .notes import cut_short, why_below
+from .notes import LEFT_OUT, cut_short, why_below
 from .stakes import (
     goals_elements,
     goals_sentence,
@@ -53,7 +53,6 @@ from .tables import differences_table, policy_rows
 
 REWARDS = ("best", "worst", "expert")
 RELATIVE = "teaching risk in what policies can change"
-LEFT_OUT = "Left out, as it would have taken longer than the time for it: --seconds gives it more."
 EXPLAINED = {
     "Theorem 1": (
         "It multiplies the part of the reward that is hidden from the learner, the teaching risk, "
@@ -84,7 +83,7 @@ def assessment_headline(problem: Problem, found: Assessment) -> Headline:
         Sentence(_of_everyone(found)),
         stakes_sentence(problem, found.stakes, "As things stand"),
         Sentence(_goals_now(found)),
-        cut_short(found.patience.cut, found.patience.seconds, kept=found.unfinished),
+        cut_short(found.cut, found.patience.seconds, kept=found.unfinished),
         Sentence(found.blind_spot.sentence, "blind_spot"),
     )
 

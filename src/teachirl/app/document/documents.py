@@ -14,6 +14,7 @@ from ..decisions import (
     Assessment,
     Check,
     Frontier,
+    Patience,
     TeachingPlan,
     acquaint,
     expert_account,
@@ -135,11 +136,12 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
     facts = tuple({fact.label: fact for fact in facts}.values())  # those that two have are one
     known = _first(found, Assessment)
     told = known or _first(found, Check)
-    doubts = warnings(expert_account(problem) if told is None else told.account)
+    patience = next((each.patience for each in found if hasattr(each, "patience")), Patience())
+    doubts = warnings(expert_account(problem, patience.last) if told is None else told.account)
     learner = None
     if problem.unknown is not None and _first(found, Acquaintance) is None:
-        learner = acquaint(problem)
-        doubts = (*doubts, *not_known_yet(problem, learner))
+        learner = patience.spared(lambda: acquaint(problem))
+        doubts = (*doubts, *(() if learner is None else not_known_yet(problem, learner)))
     if problem.rewards is not None and not isinstance(told, Check):
         doubts = (*doubts, one_of_several(problem))
     doubted = Data("doubts", lambda: [each.text for each in doubts])

@@ -10,6 +10,7 @@ from ...figures.digits import NOTHING, ROUNDING, number, visible
 from ..decisions import Collected, ExpertAccount
 from ..problem import Baseline
 from .elements import Column, Section, Sentence, Table
+from .notes import LEFT_OUT
 
 # Of more features the first are named, and the others counted.
 NAMED = 5
@@ -53,6 +54,8 @@ def what_the_expert_does(account: ExpertAccount) -> Section:
         brief=12,
     )
     idle = f"{_capital(baseline_words(account.idle))} earns {shown(account.idle_reward)}."
+    if math.isnan(account.idle_reward):
+        idle = f"What {baseline_words(account.idle)} earns: {LEFT_OUT}"
     small = [each for each in account.never_collected if each not in account.passed_over]
     who = "In what was recorded the expert" if account.estimated else "The expert"
     left = f"{who} never collects {_earning(small)}." if small else ""

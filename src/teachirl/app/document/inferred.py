@@ -10,6 +10,7 @@ from ...precision import DEPENDENT
 from ..decisions import Assessment
 from ..problem import Problem
 from .elements import Bullets, Column, Section, Sentence, Table
+from .notes import LEFT_OUT
 
 
 def what_the_expert_is_after(problem: Problem, found: Assessment | None) -> Section:
@@ -57,6 +58,8 @@ def what_the_expert_is_after(problem: Problem, found: Assessment | None) -> Sect
             f"of all of them, spread evenly, {low} or more are guaranteed (confidence "
             f"{asked(doubt.confidence)}, if the draws count as independent)."
         )
+    elif found is not None:
+        said.append(f"What is guaranteed under other plausible weights: {LEFT_OUT}")
     return Section(title, (Bullets(tuple(map(Sentence, said)), "inferred"), table))
 
 

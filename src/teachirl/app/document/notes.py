@@ -11,6 +11,9 @@ from ..decisions import Assessment, Cut, Shortfall
 from ..problem import Problem
 from .elements import Bullets, Section, Sentence
 
+# Said in place of what the time did not suffice for.
+LEFT_OUT = "Left out, as it would have taken longer than the time for it: --seconds gives it more."
+
 
 def rests_on(problem: Problem, assessment: Assessment | None = None) -> Section:
     """What a reader must know of where the numbers come from.
@@ -132,4 +135,4 @@ def why_below(found: Shortfall, guaranteed: float) -> str:
     )
 
 
-__all__ = ["cut_short", "rests_on", "why_below"]
+__all__ = ["LEFT_OUT", "cut_short", "rests_on", "why_below"]

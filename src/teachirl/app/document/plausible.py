@@ -8,6 +8,7 @@ from ...figures.digits import number, percent, percent_at_least, percent_at_most
 from ..decisions import Assessment, OverRewards, TeachingPlan, over_rewards
 from ..problem import Problem
 from .elements import Bullets, Column, Data, Element, Section, Sentence, Table
+from .notes import LEFT_OUT
 
 # Weights that are told of the reward under which it is worst.
 TOLD = 8
@@ -28,10 +29,11 @@ def if_the_reward_is_another(problem: Problem, found: Assessment | TeachingPlan)
     then = isinstance(found, TeachingPlan)
     title = f"If the reward is any of these, {'after the plan' if then else 'as things stand'}"
     over = over_rewards(problem, found)
-    if over is None:
+    if problem.rewards is None:
         return Section(title, ())
+    if over is None:
+        return Section(title, (Sentence(LEFT_OUT),))
     certificate = over.certificate
-    assert problem.rewards is not None
     said = [
         f"The reward is not known exactly: {problem.rewards.sentence}. Everything else here is "
         "about the weights that it is planned for.",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ...figures.digits import asked, at_least, at_most, percent_at_least, small
 from ..decisions import Assessment, Enough, Readings, TeachingPlan
-from ..problem import Problem
+from ..problem import Problem, Show
 from .elements import Bullets, Column, Section, Sentence, Table
+from .notes import LEFT_OUT
 from .stakes import reward_range, who_earns
 
 
@@ -30,7 +31,8 @@ def what_the_recordings_say(
     before = None if plan is None or now else plan.readings_before
     before = before if now is None else now.both
     if before is None:
-        return Section(title, ())
+        late = problem.show is Show.RECORDED and (known is not None or plan is not None)
+        return Section(title, (Sentence(LEFT_OUT),) if late else ())
     taught = plan is not None and bool(plan.taught)
     table = Table(
         "Two readings of the recordings",

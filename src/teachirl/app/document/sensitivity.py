@@ -10,11 +10,11 @@ from ..decisions.misses import episodes_end
 from ..problem import Problem
 from .charts import sensitivity_figure
 from .elements import Column, Data, Element, Explanation, Section, Sentence, Table
+from .notes import LEFT_OUT
 from .stakes import reward_range
 
 TITLE = "If the learner misses what is shown"
 AFTER = ", after the plan"
-LEFT_OUT = "Left out, as it would have taken longer than the time for it: --seconds gives it more."
 ABOUT = (
     "No learner matches to the last digit. A mismatch is counted in units of what policies can "
     "change of each of the learner's features: 5 % is a twentieth of the difference between the "

@@ -16,8 +16,10 @@ from ...diagnosis.diagnosis import Diagnosis
 from ...guarantees.sensitivity import in_units_of_ranges, unit_of
 from ...learners import Informed, MinNormPoint
 from ...learners import Learner as LearnerProtocol
+from ...mdp import clock
 from ...mdp.estimated import AnyMDP
 from ...mdp.model import MDP
+from ...mdp.planning import optimal_policy
 from ...mdp.policy import Policy
 from ...mdp.rewards.rewards import Rewards
 from ...teachers import JointGreedy, Teacher
@@ -207,8 +209,9 @@ class Problem:
     @cached_property
     def expert(self) -> Demonstration:
         """Whose reward is the measure of a loss: what the file gives, or an optimal policy."""
-        shown = self.task.best.policy if self.shown is None else self.shown
-        return as_demonstration(self.model, shown)
+        if self.chosen is None:
+            return self.task.demonstration
+        return as_demonstration(self.model, self.task.best.policy)
 
     @cached_property
     def goals(self) -> TaskGoals:
@@ -251,6 +254,13 @@ class Problem:
             return None
         target = as_demonstration(self.mdp, self.expert).expectations
         return MinNormPoint().learn(self.mdp, target).expectations
+
+    @cached_property
+    def plan_seconds(self) -> float:
+        """How long another plan takes."""
+        began = clock.seconds()
+        optimal_policy(self.mdp, self.weights)
+        return clock.seconds() - began
 
     def guaranteed(self, view: Worldview, demonstration: Demonstration) -> float:
         """The relative performance that all learners who match have at least.

@@ -165,7 +165,7 @@ class Answers:
         if stale():
             return
         promise = problem.goals.promise(view, shown, problem.matching, known=found)
-        results = stakes(problem, shown, promise, witness).goals
+        results = stakes(problem, shown, promise, None).goals
         short = [each for each in results if not each.met]
         yield {
             "event": "goals",

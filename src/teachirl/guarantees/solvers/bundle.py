@@ -269,11 +269,13 @@ class Search:
         """
         mdp, sight, w = self.case.mdp, self.case.sight, self.case.w
         until = clock.seconds() + GRACE + 3.0 * self.pace
-        theta = sight.theta(self.theta)
+        theta, other = sight.theta(self.theta), sight.view.multipliers(sight.view.basis @ w)
+        if late and not self.theta.any():  # nothing was found, and what 0 proves is known already
+            theta = other
         proved = clock.in_time(until, lambda: self._proved(theta))
         lower = self._certain if proved is None else proved
-        if proved is None:
-            late, theta = True, np.zeros_like(theta)
+        if proved is None or (late and proved < self._certain):
+            late, lower, theta = True, self._certain, np.zeros_like(theta)
         witness = clock.in_time(until, known)
         upper = matched = math.inf
         if witness is not None:
@@ -288,7 +290,6 @@ class Search:
         if upper - lower > self.asked:
             # Where rows differ much in length, what steered the search may be far from what it
             # proves; then the θ of the width certificate may prove more.
-            other = sight.view.multipliers(sight.view.basis @ w)
             proved = clock.in_time(until, lambda: self._proved(other))
             if proved is not None and proved > lower:
                 theta, lower = other, proved

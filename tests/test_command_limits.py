@@ -1,0 +1,251 @@
+"""All of a command's work is within its limit in seconds: what is left out is said, and the rest
+holds."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+
+import teachirl as ti
+from teachirl.app import cli
+from teachirl.app.decisions import (
+    Cut,
+    Patience,
+    TooLittleTimeError,
+    assess,
+    expert_account,
+    frontier,
+    plan,
+)
+from teachirl.app.document.documents import answer
+from teachirl.app.problem import read_problem
+from teachirl.app.render.json import contents
+from teachirl.demonstrations import demonstration as demonstrations
+from teachirl.guarantees import gap_bounds
+from teachirl.guarantees.bounds import WorstCaseStatus
+from teachirl.guarantees.solvers import bundle
+from teachirl.mdp import clock, kernels
+from teachirl.teaching.rounds import Rounds
+
+TEXT = """
+[world]
+name = "gridworld"
+size = 6
+block = 2
+slip = 0.3
+discount = 0.99
+[reward.weights]
+"cell 0" = -1.0
+"cell 8" = 1.0
+[learner]
+sees = ["cell 2", "cell 8"]
+[teach]
+[[teach.feature]]
+name = "cell 0"
+[[teach.feature]]
+name = "cell 1"
+[[teach.feature]]
+name = "cell 6"
+"""
+REQUIRED = TEXT.replace("[teach]", '[teach]\nrequired = ["cell 1"]')
+DECISIONS = {"certify": assess, "teach": plan, "frontier": frontier}
+
+
+@pytest.fixture
+def path(tmp_path):
+    found = tmp_path / "problem.toml"
+    found.write_text(TEXT)
+    return found
+
+
+@pytest.fixture
+def ticking(monkeypatch):
+    """A clock that goes on by so much whenever somebody looks at it, in pieces as small as can
+    be; what it says then."""
+
+    def begin(step):
+        ticks = iter(range(10**7))
+        monkeypatch.setattr(clock, "seconds", lambda: step * next(ticks))
+        monkeypatch.setattr(kernels, "PIECE", 1)
+
+    return begin
+
+
+class TestPatience:
+    def test_what_is_needed_in_time_and_what_is_not(self, monkeypatch):
+        now = [0.0]
+        monkeypatch.setattr(clock, "seconds", lambda: now[0])
+        patience = Patience(5.0)
+        now[0] = 5.5  # there is a second more
+        with patience.needed("wait"):
+            clock.look()
+        said = "^5 seconds do not suffice to wait: --seconds gives it more time$"
+        now[0] = 6.5
+        with pytest.raises(TooLittleTimeError, match=said), patience.needed("wait"):
+            clock.look()
+        with pytest.raises(clock.OutOfTimeError), clock.limited(6.0), Patience(9.0).needed("wait"):
+            clock.look()  # whose limit it is, has to know
+
+    def test_what_is_spared(self, monkeypatch):
+        now = [0.0]
+        monkeypatch.setattr(clock, "seconds", lambda: now[0])
+        patience = Patience(5.0)
+        assert patience.spared(lambda: 2 + 2) == 4 and patience.cut is None
+        assert patience.spared(lambda: None) is None and patience.cut is None
+        now[0] = 7.0
+        called = []
+        assert patience.spared(lambda: called.append(1)) is None
+        assert patience.cut is Cut.OUT_OF_TIME and not called
+        patience.renew()
+        assert patience.spared(lambda: 2 + 2) == 4
+
+    def test_without_a_limit_nothing_is_late(self, monkeypatch):
+        monkeypatch.setattr(clock, "seconds", lambda: 1e11)
+        patience = Patience()
+        with patience.needed("wait"):
+            clock.look()
+        assert patience.spared(lambda: 4) == 4 and patience.last == math.inf
+
+
+@pytest.mark.parametrize("command", DECISIONS)
+def test_whenever_the_time_is_up(command, path, ticking, monkeypatch):
+    """Either there is an answer, all of whose numbers hold, or one message."""
+    decide, whole = DECISIONS[command], DECISIONS[command](read_problem(path))
+    best = max(each.guaranteed for each in frontier(read_problem(path)).points)
+    stands = assess(read_problem(path)).guaranteed
+    most = {"certify": stands, "teach": best, "frontier": best}[command]
+    monkeypatch.setattr(bundle, "GRACE", 0.5)
+    ends = set()
+    for limit in (0.0, 1.0, 3.0, 10.0, 40.0):
+        problem = read_problem(path)
+        ticking(0.02)
+        try:
+            found = decide(problem, seconds=limit)
+            contents(answer(problem, found))  # what is computed when it is asked for
+        except TooLittleTimeError as error:
+            ends.add(str(error).replace(f"{limit:g} seconds", "they"))
+        else:
+            assert guaranteed_by(found) <= most + 1e-6
+            assert found.cut is not None or guaranteed_by(found) >= guaranteed_by(whole) - 1e-3
+            ends.add(found.cut)
+        assert clock.seconds() <= limit + 3.5
+    assert Cut.OUT_OF_TIME in ends
+    (error,) = ends - {None, Cut.OUT_OF_TIME}
+    assert error.startswith("they do not suffice to find the best and the worst policy")
+
+
+def guaranteed_by(found):
+    """The most that an answer says is guaranteed."""
+    if hasattr(found, "points"):
+        return found.points[-1].guaranteed
+    return found.stakes.performance
+
+
+@pytest.mark.parametrize("command", DECISIONS)
+def test_one_message_and_exit_code_2(command, path, ticking, monkeypatch, capsys):
+    ticking(2.0)
+    monkeypatch.setattr(sys, "argv", ["teachirl", command, str(path), "--seconds", "3"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    out, err = capsys.readouterr()
+    assert stop.value.code == 2 and out == ""
+    assert err.startswith("teachirl: 3 seconds do not suffice to find the best and the worst")
+    assert err.endswith("--seconds gives it more time\n") and err.count("\n") == 1
+
+
+def test_nothing_is_planned_or_evaluated_twice(path, monkeypatch):
+    counts = {"plans": 0, "shown": 0}
+
+    def counting(module, name, kind):
+        real = getattr(module, name)
+
+        def call(*arguments, **named):
+            counts[kind] += 1
+            return real(*arguments, **named)
+
+        monkeypatch.setattr(module, name, call)
+
+    counting(gap_bounds, "optimal_policy", "plans")
+    counting(gap_bounds, "worst_policy", "plans")
+    counting(demonstrations, "feature_expectations", "shown")
+    problem = read_problem(path)
+    found = assess(problem)
+    assert found.certificate.theorem_1 is not None
+    assert problem.expert is problem.task.demonstration
+    assert counts == {"plans": 0, "shown": 1}
+
+
+def test_what_is_known_already_changes_no_digit(path):
+    problem = read_problem(path)
+    task, view, shown = problem.task, problem.worldview, problem.task.demonstration
+    case = problem.mdp, view, problem.weights, shown
+    once = ti.certify(*case)
+    rough = ti.certify(*case, theorems=False, worst=once.worst)
+    again = ti.certify(*case, worst=once.worst, width=rough.width, plans=(task.best, task.worst))
+    for name in ("guaranteed", "against_expert", "least_reward"):
+        assert getattr(once, name) == getattr(again, name)
+    for one, other in zip(once.bounds, again.bounds, strict=True):
+        assert (one.gap, one.least, one.sentence) == (other.gap, other.least, other.sentence)
+    rewards = ti.Rewards.listed([problem.weights, -problem.weights])
+    with pytest.raises(ti.InvalidInputError, match="plans and size are of one reward"):
+        ti.certify(problem.mdp, view, rewards, shown, plans=(task.best, task.worst))
+
+
+def test_what_is_left_out_is_said(path):
+    problem = read_problem(path)
+    whole = contents(answer(problem, assess(problem)))
+    problem = read_problem(path)
+    found = assess(problem)
+    found.patience.last = found.patience.until = clock.seconds() - 1.0
+    short = contents(answer(problem, found))
+    assert whole["relative_risk"] > 0.0 and math.isnan(short["relative_risk"])
+    assert short["guaranteed"] == whole["guaranteed"]
+    account = expert_account(problem, clock.seconds() - 1.0)
+    assert math.isnan(account.idle_reward) and not account.hardly_better
+    assert account.turnover == sum(abs(each.earned) for each in account.collected)
+
+
+class TestRounds:
+    @pytest.fixture
+    def rounds(self, path):
+        def make(until):
+            task = read_problem(path).task
+            teacher, learner = ti.teachers.TRGreedy(), ti.learners.MinNormPoint()
+            rng = np.random.default_rng(0)
+            return Rounds(task, teacher, learner, rng=rng, budget=1, until=until)
+
+        return make
+
+    def test_in_time_it_is_the_same_round(self, rounds):
+        whole, within = (next(rounds(until)).round for until in (math.inf, clock.seconds() + 60.0))
+        for name in ("risk", "relative_risk", "mismatch", "performance", "guaranteed", "solves"):
+            assert getattr(whole, name) == getattr(within, name)
+
+    def test_out_of_time_its_guarantee_holds_and_the_rest_is_unknown(self, rounds):
+        whole, late = (next(rounds(until)) for until in (math.inf, clock.seconds() - 1.0))
+        assert late.worst_case.status is WorstCaseStatus.OUT_OF_BUDGET
+        assert late.round.guaranteed <= whole.round.guaranteed
+        assert late.round.risk == whole.round.risk
+        for name in ("relative_risk", "mismatch", "performance"):
+            assert math.isnan(getattr(late.round, name))
+
+
+def test_what_is_required_is_taught_or_there_is_no_plan(path, ticking):
+    path.write_text(REQUIRED)
+    whole, seen = plan(read_problem(path)), set()
+    assert whole.steps[1].name == "cell 1"
+    for limit in (0.5, 4.0, 12.0, 30.0):
+        problem = read_problem(path)
+        ticking(0.02)
+        try:
+            found = plan(problem, seconds=limit)
+        except TooLittleTimeError as error:
+            seen.add(str(error).partition(":")[0].partition(" seconds ")[2])
+        else:
+            assert found.steps[1].name == "cell 1" and found.stop >= 1
+    assert seen <= {
+        "do not suffice to find the best and the worst policy, and what is shown",
+        "do not suffice to teach what is required",
+    }
+    assert seen
