@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -284,7 +285,10 @@ class TestExpert:
         assert all(math.isnan(each.least) and math.isnan(each.most) for each in short.collected)
         assert not any(math.isnan(each.most) for each in whole.collected)
         known = [[(each.name, each.earned) for each in some.collected] for some in (whole, short)]
-        assert known[0] == known[1] and short.idle_reward == whole.idle_reward
+        assert known[0] == known[1]
+        assert math.isnan(short.idle_reward) and whole.idle_reward == 0.0
+        html = page(report(problem, replace(assess(problem), account=short)))
+        assert "What doing nothing (wait) earns: Left out, as it would have taken longer" in html
 
     def test_a_charger_that_pays_more_than_delivering(self, warehouse, monkeypatch, capsys):
         problem = warehouse({**HONEST, "charging": 4.0})

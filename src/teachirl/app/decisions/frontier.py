@@ -150,8 +150,8 @@ def frontier(
         (problem.place / "world" / "log").refuse(
             "frontier needs a world that is known, not one estimated from a log; teach does not"
         )
-    progress, kept = progress or Progress(), kept or Kept()
     patience = Patience(SECONDS if seconds is None else seconds)
+    progress, kept = progress or Progress(), kept or Kept()
     if seconds is None:
         patience.last = math.inf
     with patience.needed(NEEDED):
