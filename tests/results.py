@@ -96,7 +96,8 @@ def assessment_of(problem):
 
 def stakes_of(problem, reward, witness=None):
     promise = problem.goals.promise(problem.worldview, problem.task.demonstration, least=reward)
-    return stakes(problem, problem.task.demonstration, promise, witness)
+    worst = None if witness is None else ti.feature_expectations(problem.mdp, witness)
+    return stakes(problem, problem.task.demonstration, promise, worst)
 
 
 def differences(problem, expert, other):
@@ -174,7 +175,7 @@ def frontier_of(problem, *, wanted=0.9):
         free=9,
         left_out=0,
         solves=21,
-        seconds=60.0,
+        patience=Patience(60.0),
         wanted=wanted,
         stakes=stakes_of(replace(problem, asked=ti.Goals(wanted)), problem.task.worst.value),
         enough=None if wanted is None else points[2],
