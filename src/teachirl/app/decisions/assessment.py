@@ -236,13 +236,9 @@ def assess(
         shown, mismatch = task.demonstration, problem.matching.within(view, task.demonstration)
         best, worst = task.simulated
     found, proved = _proved(problem, mismatch, patience, kept or Kept())
+    least, left = proved.least_reward, patience.left()
     promise = goals.promise(
-        view,
-        shown,
-        problem.matching,
-        known=found,
-        least=proved.least_reward,
-        max_seconds=patience.left(),
+        view, shown, problem.matching, known=found, least=least, max_seconds=left
     )
     there = expectations_there(problem, found, patience)
     risk, hidden = _hidden(problem, patience)
@@ -262,14 +258,18 @@ def assess(
         confidence=proved.confidence,
         demonstration=shown,
         witness=matching_witness(found),
-        differences=()
-        if there is None
-        else differences(problem.mdp, problem.weights, shown.expectations, there),
+        differences=_apart(problem, there),
         proved=proved,
         problem=problem,
         patience=patience,
         parts=parts,
     )
+
+
+def _apart(problem: Problem, there: Floats | None) -> tuple[Difference, ...]:
+    """How feature expectations [k], if they are known, differ from those of what is shown."""
+    shown = problem.task.demonstration.expectations
+    return () if there is None else differences(problem.mdp, problem.weights, shown, there)
 
 
 def _hidden(problem: Problem, patience: Patience) -> tuple[float, BlindSpot]:
