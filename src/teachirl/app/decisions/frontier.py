@@ -157,16 +157,15 @@ def frontier(
     with patience.needed(NEEDED):
         search = SetSearch(problem, patience, worth, kept, watch)
         limited = LimitedSets(search) if problem.within_reach else None
-    plan = progress.part("a greedy plan", 1, within=patience.seconds)
-    part = progress.part(
-        "sets of features", len(search.order), weight=0.01, within=patience.seconds
-    )
+    within, every = patience.seconds, len(search.order)
+    plan = progress.part("a greedy plan", 1, within=within)
+    part = progress.part("sets of features", every, weight=0.01, within=within)
     patience.renew()
     search.tighten(0, deadline=patience.last)
     with patience.work():
         # What all of them guarantee bounds every set, and its plans serve every set.
         if not patience.over():
-            search.tighten(len(search.order) - 1)
+            search.tighten(every - 1)
         search.follow()
         search.best()  # as `teach` does: in no time is it worse than that
         plan.advance()

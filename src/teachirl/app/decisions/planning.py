@@ -94,6 +94,20 @@ def plan(
         parts.sought.advance()
         patience.renew()
         lesson, moments, steps = _followed(problem, chosen, patience, parts)
+    found = _explained(problem, chosen, lesson, moments, steps, patience)
+    kept.end(patience.cut or parts.for_sets.cut)
+    return found
+
+
+def _explained(
+    problem: Problem,
+    chosen: SetToTeach,
+    lesson: Lesson,
+    moments: list[Moment],
+    steps: list[Step],
+    patience: Patience,
+) -> TeachingPlan:
+    """How far to follow the steps, and what they come to."""
     stop, ending = _where_to_stop(problem, moments)
     last, demonstration = moments[stop], moments[stop].demonstration
     assert last.promise is not None and last.worst_case is not None
@@ -103,12 +117,11 @@ def plan(
     show = _shown(problem, moments[: stop + 1], patience)
     below = _below(problem, moments, patience)
     apart = _from_optimal(problem, demonstration, patience)
-    kept.end(patience.cut or parts.for_sets.cut)
     return TeachingPlan(
         teacher=type(problem.teacher).__name__,
         learner=type(problem.learner).__name__,
         chosen=chosen,
-        cut=patience.cut or (Cut.OUT_OF_TIME if _late(problem, moments, seconds) else None),
+        cut=patience.cut or (Cut.OUT_OF_TIME if _late(problem, moments, patience) else None),
         steps=tuple(steps),
         stop=stop,
         ending=ending,
@@ -254,11 +267,11 @@ def _followed(
     return rounds.lesson(status), moments, steps
 
 
-def _late(problem: Problem, moments: list[Moment], seconds: float) -> bool:
+def _late(problem: Problem, moments: list[Moment], patience: Patience) -> bool:
     """Whether more may be guaranteed than was proved in the time, in rounds that must be there."""
     found = (each.worst_case for each in moments[: len(problem.task.required) + 1])
     short = any(each is not None and unfinished(each) for each in found)
-    return short and seconds < math.inf
+    return short and patience.seconds < math.inf
 
 
 def _enough(problem: Problem, now: Moment) -> bool:

@@ -371,28 +371,6 @@ class SetSearch:
         return found
 
 
-def begun(
-    problem: Problem, patience: Patience, kept: Kept | None = None, watch: Watch | None = None
-) -> SetSearch | None:
-    """A search that knows what is guaranteed as things stand; None if there is no time for one.
-
-    Parameters
-    ----------
-    problem, patience, kept, watch : as for `SetSearch`
-
-    Returns
-    -------
-    SetSearch or None
-    """
-    until = patience.until
-    search = clock.in_time(until, lambda: SetSearch(problem, patience, kept=kept, watch=watch))
-    if search is None:
-        patience.over()  # which it says from now on
-    else:
-        search.tighten(0)
-    return search
-
-
 def _goal(problem: Problem, earned: float) -> float | None:
     """The reward that the goals about reward ask for, counted from what is shown."""
     task, asked = problem.task, list[float]()
@@ -415,4 +393,4 @@ def _twelve_digits(values: Floats) -> Floats:
     return np.array([float(f"{value:.12g}") for value in values.tolist()])
 
 
-__all__ = ["WORTH", "Known", "Mask", "SetSearch", "Watch", "begun"]
+__all__ = ["WORTH", "Known", "Mask", "SetSearch", "Watch"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import frozen
+from ...mdp import clock
 from ...precision import ROUNDED
 from ...teachers import GapGreedy
 from ...teachers.set_bounds import MOST
@@ -17,7 +18,7 @@ from ..problem import Problem
 from .kept import Kept
 from .limited_sets import LimitedSets
 from .patience import Patience
-from .set_search import Mask, SetSearch, Watch, begun
+from .set_search import Mask, SetSearch, Watch
 
 # Of the time for the search, what is added to find what a plan does not need.
 THIN = 0.25
@@ -107,7 +108,7 @@ def set_to_teach(
     known = problem.world.model is None  # sets of features share plans of one world
     if not known or not isinstance(problem.teacher, GapGreedy) or not 0 < free <= MOST:
         return SetToTeach(Searched.TEACHER)
-    search = begun(problem, patience, kept, watch)
+    search = _begun(problem, patience, kept, watch)
     if search is None:
         return SetToTeach(Searched.TEACHER)
     allowed = np.ones(len(search.order), dtype=bool)
@@ -136,6 +137,19 @@ def set_to_teach(
     if searched is Searched.TEACHER:
         return SetToTeach(searched)
     return SetToTeach(searched, tuple(search.ordered(chosen)), free, search.tried)
+
+
+def _begun(
+    problem: Problem, patience: Patience, kept: Kept | None, watch: Watch | None
+) -> SetSearch | None:
+    """A search that knows what is guaranteed as things stand; None if there is no time for one."""
+    until = patience.until
+    search = clock.in_time(until, lambda: SetSearch(problem, patience, kept=kept, watch=watch))
+    if search is None:
+        patience.over()  # which it says from now on
+    else:
+        search.tighten(0)
+    return search
 
 
 def _enough(search: SetSearch, allowed: Mask) -> int | None:
