@@ -32,6 +32,8 @@ SHARES = 0.5 ** np.arange(14)
 HALVINGS = 40
 # So many values are looked at together, for all shares at once: more would leave the cache.
 TOGETHER = 1 << 11
+# Into so many groups episodes are put to tell what more of them would say.
+TYPICAL = 200
 # Numbers looked at to find what paths are worth; a path is followed that far, 300 steps at most.
 WORK, LONGEST = 200_000_000, 300
 
@@ -46,9 +48,11 @@ class RowErrors:
     lower, upper : array [n], between which the expert has of each
     cut, chance : array [n], of the error of the estimate: what cutting episodes off may have done,
         and what chance may have done
-    deviation : array [n], the standard deviation of an episode
-    reach : array [n], how much more one episode may be worth than another
-    tail : array [n], what the rest of an episode is worth at most, in size, if none of it was seen
+    typical : array [n, q], about what whole episodes are worth, from the least to the most, each
+        the mean of as many of them; who was cut off is taken to go on as before
+    paths : array [n, 4], what an episode is worth at least and at most, then the same of what is
+        left of one that was cut off
+    went_on : float, the share of the episodes that were cut off
     failure : float, the probability that any one bound is wrong
     """
 
@@ -57,9 +61,9 @@ class RowErrors:
     upper: Floats
     cut: Floats
     chance: Floats
-    deviation: Floats
-    reach: Floats
-    tail: Floats
+    typical: Floats
+    paths: Floats
+    went_on: float
     failure: float
 
     def places(self, matrix: Floats) -> Ints | None:
@@ -68,13 +72,24 @@ class RowErrors:
         found = [known.get(row.tobytes(), -1) for row in np.ascontiguousarray(matrix)]
         return None if -1 in found else np.array(found, dtype=np.int64)
 
+    def tail(self, places: Ints) -> float:
+        """What cutting episodes off at once might do to these rows, as a length."""
+        return float(np.linalg.norm(np.abs(self.paths[places, 2:]).max(axis=1) * self.went_on))
+
     def expected(self, places: Ints, episodes: float, steps: float, discount: float) -> float:
         """About how large the error ‖r‖ of these rows would be after so many episodes that are as
-        different from each other, each cut off after so many steps."""
-        L = -math.log(self.failure)
-        chance = self.deviation[places] * math.sqrt(2.0 * L / episodes)
-        chance = np.minimum(chance + self.reach[places] * L / episodes, self.reach[places])
-        return float(np.linalg.norm(chance + discount**steps * self.tail[places]))
+        different from each other, each cut off after so many steps, unless it ends.
+
+        It is bounded as that of the episodes that there are: each of the typical ones is taken
+        to be there as often as makes so many.
+        """
+        left, found = self.went_on * discount**steps, []
+        for worth, path in zip(self.typical[places], self.paths[places], strict=True):
+            often = episodes / len(worth)
+            low, high = _between(worth, left, path, self.failure, often)
+            mean = float(worth.mean())
+            found.append(max(high - mean, mean - low))
+        return float(np.linalg.norm(found))
 
 
 def row_errors(mdp: MDP, episodes: Trajectories, rows: Floats, failure: float) -> RowErrors:
@@ -109,30 +124,44 @@ def row_errors(mdp: MDP, episodes: Trajectories, rows: Floats, failure: float) -
     steps = np.arange(episodes.n_steps) - np.repeat(episodes.offsets[:-1], lengths)
     places = episodes.pairs if mdp.features_per_pair else episodes.states
     each = max(failure / (2 * len(rows)), 1e-300) if len(rows) else failure
-    low, high, least, most = _path_ranges(mdp, rewards)
+    paths = _path_ranges(mdp, rewards)
     left = ~episodes.terminated * gamma ** lengths.astype(float)
     weights = gamma ** steps.astype(float)
-    found = []
-    for i in range(len(rows)):
+    found, typical = [], np.empty((len(rows), min(m, TYPICAL)))
+    for i, path in enumerate(paths):
         worth = np.add.reduceat(weights * rewards[places, i], episodes.offsets[:-1])
-        low_end = mean_at_least(worth + left * least[i], low[i], high[i], each)
-        high_end = -mean_at_least(-worth - left * most[i], -high[i], -low[i], each)
-        mean, size = float(worth.mean()), max(abs(least[i]), abs(most[i]))
+        low_end, high_end = _between(worth, left, path, each)
+        mean, size = float(worth.mean()), float(np.abs(path[2:]).max())
         cut_off = float(left.mean()) * size * ROUNDED_UP
         off = max(high_end - mean, mean - low_end) * ROUNDED_UP
-        spread = float(worth.std(ddof=1)) if m > 1 else high[i] - low[i]
-        found.append(
-            (low_end, high_end, cut_off, max(off - cut_off, 0.0), spread, high[i] - low[i], size)
-        )
-    lower, upper, cut, chance, deviation, reach, tail = (
-        frozen(np.array(column)) for column in np.array(found).reshape(-1, 7).T
+        found.append((low_end, high_end, cut_off, max(off - cut_off, 0.0)))
+        whole = np.sort(np.clip(worth / (1.0 - left), path[0], path[1]))
+        typical[i] = [part.mean() for part in np.array_split(whole, typical.shape[1])]
+    lower, upper, cut, chance = (
+        frozen(np.array(column)) for column in np.array(found).reshape(-1, 4).T
     )
-    return RowErrors(frozen(rows), lower, upper, cut, chance, deviation, reach, tail, failure=each)
+    went_on = float((~episodes.terminated).mean())
+    arrays = frozen(typical), frozen(paths)
+    return RowErrors(frozen(rows), lower, upper, cut, chance, *arrays, went_on, failure=each)
 
 
-def mean_at_least(values: Floats, low: float, high: float, failure: float) -> float:
+def _between(
+    worth: Floats, left: Floats | float, path: Floats, failure: float, often: float = 1.0
+) -> tuple[float, float]:
+    """Between what the mean lies of whole episodes, of which worth [m] was seen, each so often."""
+    low, high, least, most = map(float, path)
+    return (
+        mean_at_least(worth + left * least, low, high, failure, often),
+        -mean_at_least(-worth - left * most, -high, -low, failure, often),
+    )
+
+
+def mean_at_least(
+    values: Floats, low: float, high: float, failure: float, often: float = 1.0
+) -> float:
     """A lower bound on a mean of which `values` [m] in [low, high] are an independent sample (or no
-    more than one), wrong with a probability of `failure` at most.
+    more than one), wrong with a probability of `failure` at most; or what it would be if each
+    of them had been drawn so often.
 
     >>> mean_at_least(np.ones(100), 0.0, 1.0, 0.05) > 0.94
     True
@@ -148,7 +177,7 @@ def mean_at_least(values: Floats, low: float, high: float, failure: float) -> fl
         wealth = sum(
             np.log1p(SHARES[:, None] * (part - middle) * BELOW_1).sum(axis=1) for part in parts
         )
-        if float(np.logaddexp.reduce(wealth)) >= enough:
+        if float(np.logaddexp.reduce(often * wealth)) >= enough:
             begin = middle
         else:
             end = middle
@@ -159,10 +188,10 @@ def mean_at_least(values: Floats, low: float, high: float, failure: float) -> fl
 BELOW_1 = 1.0 - 1e-9
 
 
-def _path_ranges(mdp: MDP, rewards: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _path_ranges(mdp: MDP, rewards: Floats) -> Floats:
     """What paths are worth: at least and at most from the start; then both from anywhere.
 
-    `rewards` [S or P, n] are of n features.
+    `rewards` [S or P, n] are of n features; the ranges [n, 4].
     """
     dynamics, gamma = mdp.dynamics, mdp.discount
     indptr, indices, states = (
@@ -183,7 +212,7 @@ def _path_ranges(mdp: MDP, rewards: Floats) -> tuple[Floats, Floats, Floats, Flo
             most = np.maximum.reduceat(r + gamma * ahead, dynamics.offsets[:-1])
         ends.append((float(most[start].max()) + room, float(most.max()) + room))
     sides = np.array(ends).reshape(2, -1, 2)
-    return -sides[0, :, 0], sides[1, :, 0], -sides[0, :, 1], sides[1, :, 1]
+    return np.stack([-sides[0, :, 0], sides[1, :, 0], -sides[0, :, 1], sides[1, :, 1]], axis=1)
 
 
 __all__ = ["RowErrors", "mean_at_least", "row_errors"]

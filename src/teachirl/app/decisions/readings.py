@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...teaching.goal import GoalKind
 from ...teaching.matching import Matching
 from ...views.worldview import Worldview
 from ..problem import Problem, Show
@@ -15,8 +16,9 @@ from .patience import Patience
 
 # How often the mismatch that is small enough is halved; and up to how many episodes are told.
 HALVINGS, MOST = 12, 10_000_000
-# Of the error that is small enough, the share that cutting off may have.
-CUT_SHARE = 0.1
+# Of the error that is small enough, the share that cutting off may have; and by how much smaller it
+# is to be, as other episodes have another mean, and vary more or less than these.
+CUT_SHARE, MARGIN = 0.1, 1.2
 
 
 @dataclass(frozen=True)
@@ -39,17 +41,17 @@ class Reading:
 
 @dataclass(frozen=True)
 class Enough:
-    """How much would have to be recorded for a guarantee, about.
+    """How much would have to be recorded for what is asked for, about.
 
     Attributes
     ----------
-    wanted : the guarantee, a relative performance
+    wanted : the guarantee, a relative performance; None if other goals are asked for
     mismatch : the error in the learner's features at which there is such a guarantee
     episodes, steps : how many, each so long; None if no number is enough, or far too many; 0 if
         what was recorded is enough
     """
 
-    wanted: float
+    wanted: float | None
     mismatch: float
     episodes: int | None
     steps: int | None
@@ -65,8 +67,8 @@ class Readings:
         expert whose sample they are
     cut, chance : the error of the recordings in the learner's features, by cutting off, by chance
     earns : the least and the most that the expert earns, with the stated confidence
-    enough : Enough, what would have to be recorded for the second to guarantee as much as is asked
-        for, or, if nothing is, nearly as much as the first
+    enough : Enough, what would have to be recorded for the second to guarantee what is asked for,
+        or, if nothing is, nearly as much as the first; None if that is nothing, or not known
     """
 
     recordings: Reading
@@ -74,7 +76,7 @@ class Readings:
     cut: float
     chance: float
     earns: tuple[float, float]
-    enough: Enough
+    enough: Enough | None
 
     @property
     def both(self) -> tuple[Reading, Reading]:
@@ -143,7 +145,6 @@ def _readings(problem: Problem, view: Worldview, patience: Patience) -> Readings
     assert shown.along is not None
     places = shown.along.places(view.matrix)
     cut = 0.0 if places is None else float(np.linalg.norm(shown.along.cut[places]))
-    wanted = problem.until if problem.until is not None else 0.9 * recordings.guaranteed
     return Readings(
         recordings,
         expert,
@@ -153,7 +154,7 @@ def _readings(problem: Problem, view: Worldview, patience: Patience) -> Readings
             max(shown.earned_between(problem.weights)[0], problem.task.worst.lower),
             problem.goals.expert_reward,
         ),
-        _enough(problem, view, wanted, both, patience),
+        _enough(problem, view, both, patience),
     )
 
 
@@ -163,40 +164,58 @@ def _guaranteed(problem: Problem, view: Worldview, matching: Matching, patience:
 
 
 def _enough(
-    problem: Problem,
-    view: Worldview,
-    wanted: float,
-    both: tuple[Reading, Reading],
-    patience: Patience,
-) -> Enough:
-    (recordings, expert), along = both, problem.task.demonstration.along
-    places, gamma = None if along is None else along.places(view.matrix), problem.mdp.discount
-    least, most = recordings.mismatch, max(expert.mismatch, recordings.mismatch)
-    if expert.guaranteed >= wanted:
+    problem: Problem, view: Worldview, both: tuple[Reading, Reading], patience: Patience
+) -> Enough | None:
+    """What would have to be recorded for the goals, or for most of what the first guarantees."""
+    (recordings, expert), shown, goals = both, problem.task.demonstration, problem.goals
+    nearly = 0.9 * recordings.guaranteed
+    wanted = (problem.until if len(goals.goals) == 1 else None) if goals else nearly
+    if wanted == 0.0:
+        return None
+
+    def missing(mismatch: float) -> set[GoalKind]:
+        limit = min(patience.left(), ASIDE)
+        promise = goals.promise(view, shown, Matching(mismatch), max_seconds=limit)
+        if goals:
+            return {goal.kind for goal in goals.unmet(promise)}
+        return {GoalKind.GUARANTEE} if promise.performance < nearly else set()
+
+    if not missing(expert.mismatch):
         return Enough(wanted, expert.mismatch, 0, 0)
-    if recordings.guaranteed < wanted or along is None or places is None:
+    least, most = recordings.mismatch, max(expert.mismatch, recordings.mismatch)
+    missed, along = missing(least), shown.along
+    if GoalKind.MAX_LOSS in missed:
+        return None  # what the expert earns at most would fall as well
+    if missed or along is None or along.places(view.matrix) is None:
         return Enough(wanted, least, None, None)
     for _ in range(HALVINGS):
         middle = 0.5 * (least + most)
-        if _guaranteed(problem, view, Matching(middle), patience) >= wanted:
-            least = middle
-        else:
-            most = middle
-    tail = float(np.linalg.norm(along.tail[places]))
-    steps = 1
-    if tail > 0.0 and least > 0.0:
-        steps = max(1, math.ceil(math.log(CUT_SHARE * least / tail) / math.log(gamma)))
+        least, most = (least, middle) if missing(middle) else (middle, most)
+    return Enough(wanted, least, *_recorded(problem, view, least))
+
+
+def _recorded(problem: Problem, view: Worldview, mismatch: float) -> tuple[int | None, int]:
+    """How many episodes have no larger error, and of how many steps; more than there are."""
+    shown, gamma = problem.task.demonstration, problem.mdp.discount
+    assert shown.along is not None and shown.trajectories is not None
+    along, seen = shown.along, len(shown.trajectories)
+    places, steps = along.places(view.matrix), int(shown.trajectories.lengths.max())
+    assert places is not None
+    tail, small = along.tail(places), mismatch / MARGIN
+    if tail > 0.0 and small > 0.0:
+        steps = max(steps, math.ceil(math.log(CUT_SHARE * small / tail) / math.log(gamma)))
     low, high = 1.0, float(MOST)
-    if least == 0.0 or along.expected(places, high, steps, gamma) > least:
-        return Enough(wanted, least, None, steps)
+    if small == 0.0 or along.expected(places, high, steps, gamma) > small:
+        return None, steps
     while high > 1.01 * low:
         middle = math.sqrt(low * high)
-        if along.expected(places, middle, steps, gamma) > least:
+        if along.expected(places, middle, steps, gamma) > small:
             low = middle
         else:
             high = middle
+    high = max(high, seen + 1)
     digits = 10 ** max(math.floor(math.log10(high)) - 1, 0)
-    return Enough(wanted, least, int(math.ceil(high / digits) * digits), steps)
+    return int(math.ceil(high / digits) * digits), steps
 
 
 __all__ = ["Enough", "Reading", "Readings", "both_readings", "readings"]

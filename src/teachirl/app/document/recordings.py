@@ -49,7 +49,7 @@ def what_the_recordings_say(
     told = [(each, after) for each, after in ((now, False), (then, taught)) if each is not None]
     said = [_taken(problem), *(_error(*each) for each in told)]
     said += [_earned(problem, told[0][0])] if told else []
-    said += [_needed(both.enough, after) for both, after in told[-1:]]
+    said += [_needed(both.enough, after) for both, after in told[-1:] if both.enough]
     return Section(title, (table, Bullets(tuple(map(Sentence, said)), "recorded")))
 
 
@@ -104,12 +104,12 @@ def _earned(problem: Problem, both: Readings) -> str:
 
 
 def _needed(enough: Enough, after: bool) -> str:
-    wanted = percent_at_least(enough.wanted)
+    wanted = "what was asked for" if enough.wanted is None else percent_at_least(enough.wanted)
     said = f"For the second reading to guarantee {wanted} would take far too many episodes."
     if enough.steps is None:
         said = (
-            f"No number of episodes would guarantee {wanted}: learners who match the recordings "
-            "may do worse. Teach more, or show something else."
+            f"No number of episodes as long as these would guarantee {wanted}: learners who match "
+            "the recordings may do worse. Teach more, or show something else."
         )
     elif enough.episodes == 0:
         said = f"For the second reading to guarantee {wanted} these episodes are enough."
