@@ -3,6 +3,7 @@ import os
 import signal
 import tempfile
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # The workers share the processors: threads of BLAS would wait for each other.
@@ -28,3 +29,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("repeatable")
+
+
+@pytest.fixture
+def unhurried(monkeypatch):
+    """Without any time for more, there is time for what an answer needs, on a busy machine too."""
+    monkeypatch.setattr("teachirl.app.decisions.patience.GRACE", 60.0)

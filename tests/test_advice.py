@@ -236,6 +236,7 @@ class TestStakes:
         _, out = printed(monkeypatch, capsys, "check", problem.path)
         assert "- What is shown does not keep the limit on 'delivery' itself" in out
 
+    @pytest.mark.usefixtures("unhurried")
     def test_goals_are_in_the_json_and_in_a_table(self, warehouse, monkeypatch, capsys):
         problem = warehouse(plan='max_loss = 1\nlimits = { "near people" = 0.1 }')
         document = said(problem, assess(problem))
@@ -368,6 +369,7 @@ class TestDigits:
 
 
 class TestPage:
+    @pytest.mark.usefixtures("unhurried")
     def test_no_backticks(self, warehouse):
         problem = warehouse(plan="mismatch = 0.0", also='[demonstration]\nshow = "optimal"')
         curve = frontier(problem, seconds=0.0)

@@ -167,6 +167,7 @@ class TestTables:
         said = "- The cheapest set that guarantees 90 % costs 1: cell 0."
         assert said in out.splitlines()
 
+    @pytest.mark.usefixtures("unhurried")
     def test_frontier_stops_when_the_time_is_up(self, teachirl):
         code, out, err = teachirl("frontier", PROBLEMS / "grid.toml", "--seconds", "0")
         assert (code, err) == (0, "")
@@ -329,6 +330,7 @@ class TestInterrupts:
         assert f"- Cut short by Ctrl-C: {said}" in lines
 
     @pytest.mark.parametrize("command", COMMANDS)
+    @pytest.mark.usefixtures("unhurried")
     def test_seconds(self, teachirl, command):
         code, out, err = teachirl(command, PROBLEMS / "lake.toml", "--seconds", "0")
         assert (code, err) == (0, "") and "guarantee" in out

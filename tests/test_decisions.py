@@ -883,6 +883,7 @@ class TestFrontier:
         search.tighten(0)
         assert search.names(search.follow()) == ("either", "cell 15")
 
+    @pytest.mark.usefixtures("unhurried")
     def test_without_any_time_there_is_what_must_be_taught(self, problem):
         text = GRID.replace(
             "[[teach.feature]]", '[teach]\nrequired = ["cell 10"]\n[[teach.feature]]', 1

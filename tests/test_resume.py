@@ -231,6 +231,7 @@ class TestCertify:
                 ti.worst_case(mdp, view, weights, best, start=start)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_from_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("TEACHIRL_CACHE", str(tmp_path))
 
