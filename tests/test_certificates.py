@@ -1,4 +1,5 @@
 import copy
+import dataclasses
 import itertools
 import pickle
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact, exact_expectations
+from teachirl.figures.digits import at_least
 from teachirl.guarantees.bounds import lower_bound
 from teachirl.precision import up
 from teachirl.testing import mdps, policies, weights, worldviews
@@ -354,3 +356,26 @@ def test_certificates_go_to_other_processes_and_back():
         assert back.theorem_2.terms == proved.theorem_2.terms
     with pytest.raises(TypeError):
         proved.width.terms["ε"] = 0.0
+
+
+def test_what_is_printed_never_promises_more():
+    """Guarantees are rounded down, gaps up; no gap is more than there is to lose."""
+    mdp, w, rng = (
+        ti.worlds.chain(5),
+        np.array([-2.0, -1.0, 0.0, 1.0, 2.0]),
+        np.random.default_rng(0),
+    )
+    view, best = ti.Worldview.select(mdp, ["cell 3"]), ti.optimal_policy(mdp, w)
+    proved = ti.certify(mdp, view, w, best.policy)
+    assert best.lower - ti.worst_policy(mdp, w).upper <= proved.at_stake < proved.theorem_1.gap
+    assert "a mismatch of" not in proved.theorem_1.sentence
+    lines = str(dataclasses.replace(proved, guaranteed=0.0059)).splitlines()
+    assert lines[-1] == "guaranteed relative performance 0.005"
+    for line, bound in zip(lines, proved.bounds, strict=False):
+        least = min(bound.gap, proved.at_stake)
+        assert least - 1e-9 <= float(line.split("≤")[1]) <= least + 1e-4
+    told = ti.best_demonstration(mdp, view, w, rng=rng)
+    assert f"earns at least {at_least(told.guaranteed)}; " in told.sentence
+    task = ti.Task(mdp, w, view, np.eye(5))
+    first = ti.teach(task, ti.teachers.TRGreedy(), ti.learners.MinNormPoint(), rng=rng, budget=0)[0]
+    assert "guaranteed 0.005" in repr(dataclasses.replace(first, guaranteed=0.0059))

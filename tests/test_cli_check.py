@@ -12,6 +12,7 @@ from teachirl.app import cli
 from teachirl.app.decisions import Notice, Oddity
 from teachirl.app.decisions.undiscounted import undiscounted
 from teachirl.app.document.check import _notice
+from teachirl.app.document.stakes import who_earns
 from teachirl.app.problem import read_problem
 
 
@@ -66,6 +67,19 @@ def write_odd(folder, text=ODD, start="home,1"):
     path = folder / "odd.toml"
     path.write_text(text)
     return path
+
+
+def test_estimates_are_called_so(teachirl, folder):
+    """What recordings earn is not what the expert does; nor is what inferred weights say."""
+    out = teachirl("check", folder / "recorded.toml")[1]
+    assert "the recordings earn, in the mean" in out and "the expert earns" not in out
+    assert "Features, and what was recorded" in out and "  recorded" in out
+    text = (folder / "recorded.toml").read_text()
+    table = '[demonstration]\ntrajectories = "expert.csv"\nconfidence = 0.9\n'
+    (folder / "inferred.toml").write_text(text.replace(table, ""))
+    inferred = read_problem(folder / "inferred.toml")
+    assert who_earns(inferred) == "an optimal policy earns, by the weights' estimate"
+    assert who_earns(read_problem(folder / "lake.toml")) == "the expert earns"
 
 
 def test_what_looks_odd_is_told(teachirl, folder):

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from problem_files import TOML, copied, message_of
+from teachirl.app.problem import ProblemFileError
 
 
 @pytest.fixture
@@ -336,3 +337,26 @@ def test_a_mistake_in_the_reward_is_told_once(folder, old, new, told):
     path.write_text(TOML["grid"].replace(old, new))
     (line,) = message_of(path).splitlines()
     assert line.startswith(told)
+
+
+def test_a_bad_row_of_transitions_hides_nothing_else(folder):
+    """What can be told without them is told: of the start, and of names of features."""
+    path, table = folder / "lake.toml", folder / "transitions.csv"
+    path.write_text(TOML["lake"].replace("cold = -1.0", "could = -1.0"))
+    (folder / "start.csv").write_text("state,probability\nshore,0.5\n")
+    header, first, *rest = table.read_text().splitlines()
+    for bad in (first.rsplit(",", 1)[0] + ",0.3", first.rsplit(",", 1)[0] + ",much"):
+        table.write_text("\n".join([header, bad, *rest]))
+        message = message_of(path)
+        assert "world.transitions: transitions.csv, line 2" in message
+        assert "world.start: start.csv: expected probabilities that sum to 1" in message
+        assert "reward.weights.could: there is no feature 'could'; did you mean 'cold'?" in message
+        assert len(message.splitlines()) == 3
+
+
+def test_mistakes_that_are_only_counted_are_counted_everywhere():
+    lines = [f"lake.toml, world.start: start.csv, line {i}: wrong" for i in range(20)]
+    few = ProblemFileError(tuple(lines))
+    assert str(few).splitlines()[-1] == "… and 15 more mistakes; teachirl check tells all of them"
+    many = ProblemFileError((*lines, "lake.toml, world.start: … and 42 more mistakes"))
+    assert str(many).splitlines()[-1] == "… and 57 more mistakes; teachirl check tells more of them"

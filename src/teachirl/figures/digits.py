@@ -150,6 +150,28 @@ def percent_at_most(value: float) -> str:
     return NOTHING if math.isnan(value) else f"{_tenths(math.ceil(1000 * value - SLACK))} %"
 
 
+def share_at_least(value: float, places: int = 3) -> str:
+    """A share of 1, or another amount, with so many digits after the point, never more than it is.
+
+    >>> share_at_least(0.0059), share_at_least(0.9), share_at_least(1.0)
+    ('0.005', '0.900', '1.000')
+    """
+    if not math.isfinite(value):
+        return NOTHING
+    return f"{math.floor(10**places * value + SLACK) / 10**places:.{places}f}"
+
+
+def share_at_most(value: float, places: int = 3) -> str:
+    """The same, never less than it is.
+
+    >>> share_at_most(0.0051), share_at_most(11.83771, 4), share_at_most(1.0)
+    ('0.006', '11.8378', '1.000')
+    """
+    if not math.isfinite(value):
+        return NOTHING
+    return f"{math.ceil(10**places * value - SLACK) / 10**places:.{places}f}"
+
+
 def percents_apart(low: float, high: float) -> tuple[str, str]:
     """Two performances with as many digits as tell them apart, up to five.
 
@@ -202,6 +224,8 @@ __all__ = [
     "percent_at_most",
     "percents_apart",
     "risk",
+    "share_at_least",
+    "share_at_most",
     "small",
     "visible",
 ]

@@ -17,7 +17,14 @@ from numpy.typing import ArrayLike
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
 from ..figures.cards import Grid, card
-from ..figures.digits import at_least, at_most, percent_at_least, small
+from ..figures.digits import (
+    at_least,
+    at_most,
+    percent_at_least,
+    share_at_least,
+    share_at_most,
+    small,
+)
 from ..figures.picture import Picture
 from ..figures.records import Bars, Figure, Panel
 from ..mdp.estimated import AnyMDP
@@ -56,6 +63,7 @@ class Certificate:
     guaranteed : float, relative performance that the best of the bounds proves, in [0, 1]; 0 if no
         policy matches the demonstration, as then all bounds speak of nobody
     against_expert : float, R(T) − R(L) is at most this
+    at_stake : float, the same of anybody, who matches or not: printed bounds are no larger
     mismatch : float, ε, sampling error included
     confidence : float, with which all of it holds: what may fail of the demonstration and, where
         the world is known from a log, of the model, adds up
@@ -79,6 +87,7 @@ class Certificate:
     least_reward: float
     guaranteed: float
     against_expert: float
+    at_stake: float
     mismatch: float
     confidence: float
 
@@ -102,8 +111,10 @@ class Certificate:
         """
         require(self.matchable, "there is nothing to draw: no policy matches the demonstration")
         shown = [bound for bound in self.bounds if math.isfinite(bound.gap)]
-        told = [f"{bound.name}\nat most {at_most(bound.gap)}" for bound in shown]
-        gaps = [bound.gap for bound in shown]
+        gaps = [min(bound.gap, self.at_stake) for bound in shown]
+        told = [
+            f"{bound.name}\nat most {at_most(gap)}" for bound, gap in zip(shown, gaps, strict=True)
+        ]
         tie = INVISIBLE * max(gaps, default=0.0)
         least = [first_largest([-gap for gap in gaps], tie)] if gaps else []
         bars = Bars("gap", tuple(told), np.array(gaps), tuple(least))
@@ -131,7 +142,12 @@ class Certificate:
             ("confidence", f"{self.confidence:g}"),
         )
         rows = [
-            (bound.name, at_most(bound.gap), at_least(bound.least), bound.sentence)
+            (
+                bound.name,
+                at_most(min(bound.gap, self.at_stake)),
+                at_least(bound.least),
+                bound.sentence,
+            )
             for bound in self.bounds
         ]
         grid = Grid(("certificate", "gap at most", "reward at least", "what it says"), rows)
@@ -141,8 +157,11 @@ class Certificate:
         bounds = self.bounds
         if not self.matchable:
             return "nothing is guaranteed: no policy matches the demonstration; raise mismatch"
-        lines = [f"{bound.name:<10} gap ≤ {bound.gap:.4f}" for bound in bounds]
-        lines.append(f"guaranteed relative performance {self.guaranteed:.3f}")
+        lines = [
+            f"{bound.name:<10} gap ≤ {share_at_most(min(bound.gap, self.at_stake), 4)}"
+            for bound in bounds
+        ]
+        lines.append(f"guaranteed relative performance {share_at_least(self.guaranteed)}")
         if self.mismatch > 0.0:
             lines[-1] += f", if {self.width.assumes}"
         if self.worst is not None and self.worst.status is not WorstCaseStatus.OPTIMAL:
@@ -241,7 +260,7 @@ def certify(
     >>> weights = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
     >>> expert = ti.optimal_policy(mdp, weights).policy
     >>> print(ti.certify(mdp, ti.Worldview.select(mdp, ["cell 3"]), weights, expert))
-    Theorem 1  gap ≤ 29.7806
+    Theorem 1  gap ≤ 24.8173
     width      gap ≤ 24.8173
     exact      gap ≤ 24.8173
     guaranteed relative performance 0.000
@@ -296,6 +315,7 @@ def _of_one(
         least_reward=least,
         guaranteed=case.performance(least),
         against_expert=gap,
+        at_stake=up(case.expert_most - case.worst.lower),
         mismatch=case.epsilon,
         confidence=case.confidence,
     )

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..demonstrations.demonstration import Demonstration
-from ..figures.digits import at_least, at_most
+from ..figures.digits import at_least, at_most, number
 from ..mdp.estimated import AnyMDP, EstimatedMDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.performance import performance_at_least
@@ -201,7 +201,7 @@ def width_and_theorem_1(
         f"The direction of {of} is at a cosine of {risk:.2f} to what is not seen, and policies "
         f"can be {diameter:.3g} apart: that may cost {hidden:.4g}"
     )
-    if blur > 0.0:
+    if case.epsilon > 0.0:  # else it is that of rounding
         sentence += f", and a mismatch of {case.epsilon:.3g} another {blur:.4g}"
     theorem_1 = Bound(
         "Theorem 1",
@@ -249,10 +249,12 @@ def exact_bound(case: Case, found: WorstCaseBounds, looser: Bound) -> Bound:
     gap = min(up(case.expert_most - found.lower), looser.gap)
     if case.error > 0.0 or case.policy is not None:
         gap = min(gap, _star(case, found.theta)[1])
-    sentence = f"No policy that looks right to the learner earns less than {found.lower:.4g}"
+    sentence = f"No policy that looks right to the learner earns less than {at_least(found.lower)}"
     if math.isfinite(found.upper):
-        sentence = f"There is a policy that looks right to the learner and earns {found.upper:.4g}"
-        sentence += f"; none that looks right earns less than {found.lower:.4g}"
+        sentence = (
+            f"There is a policy that looks right to the learner and earns {number(found.upper)}"
+        )
+        sentence += f"; none that looks right earns less than {at_least(found.lower)}"
     least = max(found.lower, looser.least)
     return Bound("exact", max(gap, 0.0), least, terms, case.assumes, sentence + ".")
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..demonstrations.demonstration import Demonstration
 from ..errors import FileFormatError, require
+from ..figures.digits import share_at_least
 from ..figures.picture import Picture
 from ..files import replacing
 from ..mdp.policy import Policy
@@ -126,10 +127,12 @@ class Lesson(Sequence[Round]):
 
     def __repr__(self) -> str:
         last, count = self.rounds[-1], len(self.taught)
-        proved = "" if math.isnan(last.guaranteed) else f", guaranteed {last.guaranteed:.3f}"
+        proved = (
+            "" if math.isnan(last.guaranteed) else f", guaranteed {share_at_least(last.guaranteed)}"
+        )
         return (
             f"Lesson({count} feature{'' if count == 1 else 's'} taught, performance "
-            f"{last.performance:.3f}{proved}, {self.status!r})"
+            f"{share_at_least(last.performance)}{proved}, {self.status!r})"
         )
 
     def _repr_html_(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..arrays import Floats
 from ..errors import Status
+from ..figures.digits import share_at_least
 
 
 class LessonStatus(Status):
@@ -93,7 +94,8 @@ class Round:
     def __repr__(self) -> str:
         return (
             f"Round({self.name or 'nothing yet'!r}, cost {self.cost:.6g}, risk {self.risk:.3f}, "
-            f"performance {self.performance:.3f}, guaranteed {self.guaranteed:.3f})"
+            f"performance {share_at_least(self.performance)}, "
+            f"guaranteed {share_at_least(self.guaranteed)})"
         )
 
 

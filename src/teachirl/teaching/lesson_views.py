@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import MissingExtraError
 from ..figures.cards import Grid, card
-from ..figures.digits import percent, percent_at_least, small
+from ..figures.digits import percent, percent_at_least, share_at_least, share_at_most, small
 from ..figures.picture import Picture
 from ..figures.records import Curve, Figure, Panel
 from ..precision import SEARCH_TIE
@@ -61,9 +61,9 @@ def _table(rounds: Sequence[Round]) -> list[dict[int, str]]:
             f"{each.cost:.6g}",
             f"{each.risk:.3f}",
             small(each.mismatch),
-            f"{each.performance:.3f}",
-            _share(each.guaranteed),
-            _share(each.guaranteed_at_most),
+            share_at_least(each.performance),
+            "" if math.isnan(each.guaranteed) else share_at_least(each.guaranteed),
+            "" if math.isnan(each.guaranteed_at_most) else share_at_most(each.guaranteed_at_most),
             "" if math.isnan(each.gap) else short,
             "*" if _is_below(each) else "",
         )
@@ -73,10 +73,6 @@ def _table(rounds: Sequence[Round]) -> list[dict[int, str]]:
             for row in rows:
                 del row[place]
     return rows
-
-
-def _share(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.3f}"
 
 
 def _is_below(each: Round) -> bool:

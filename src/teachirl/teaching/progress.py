@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from ..errors import one_line, require
+from ..figures.digits import share_at_least
 from ..mdp import clock
 from ..mdp.compilation import attended
 from .lesson_record import Round
@@ -49,11 +50,12 @@ class Line:
         str
         """
         done = round(WIDTH * self.taught / max(self.most, 1))
-        proved = "" if math.isnan(latest.guaranteed) else f", guaranteed {latest.guaranteed:.3f}"
+        known = not math.isnan(latest.guaranteed)
+        proved = f", guaranteed {share_at_least(latest.guaranteed)}" if known else ""
         return (
             f"teaching [{'#' * done}{'.' * (WIDTH - done)}] {self.taught} of at most {self.most}: "
-            f"{one_line(latest.name) or 'nothing yet'}, performance {latest.performance:.3f}"
-            f"{proved}, {clock.seconds() - self.began:.0f} s"
+            f"{one_line(latest.name) or 'nothing yet'}, performance "
+            f"{share_at_least(latest.performance)}{proved}, {clock.seconds() - self.began:.0f} s"
         )
 
     def close(self) -> None:

@@ -96,10 +96,10 @@ class Shown:
         """str, what that says, in one sentence."""
         first = "Show an optimal policy: a"
         if self.gain > 0.0:
-            first = f"It guarantees {self.gain:.4g} more than showing an optimal policy does: a"
+            first = f"It guarantees {number(self.gain)} more than showing an optimal policy does: a"
         return (
-            f"{first} learner who matches earns at least {self.guaranteed:.4g}; "
-            f"no demonstration guarantees more than {self.upper:.4g}."
+            f"{first} learner who matches earns at least {at_least(self.guaranteed)}; "
+            f"no demonstration guarantees more than {at_most(self.upper)}."
         )
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from ..decisions import Check, Notice, Oddity
 from ..problem import Problem
 from ..problem.places import listed
 from .elements import Bullets, Column, Data, Fact, Facts, Headline, Section, Sentence, Table
-from .stakes import reward_range
+from .stakes import recorded, reward_range, who_earns
 
 # Letters that are read at a glance.
 GLANCE = 120
@@ -44,8 +44,10 @@ def what_there_is(problem: Problem, found: Check) -> Section:
     per = None if found.undiscounted is None else f"per {found.undiscounted.per}"
     unit = "pairs" if problem.mdp.features_per_pair else "states"
     earned = partial(at_least, scale=reward_range(problem))  # as all commands say it
+    seen = recorded(problem)
+    title = f"Features, and what {'was recorded' if seen else 'the expert does'}"
     table = Table(
-        "Features, and what the expert does",
+        title,
         (
             Column("name", "feature"),
             Column("weight", "weight", number),
@@ -54,7 +56,7 @@ def what_there_is(problem: Problem, found: Check) -> Section:
             Column("least", "least", number),
             Column("most", "most", number),
             Column("share", f"{unit} with it", percent),
-            Column("expert", "expert", number),
+            Column("expert", "recorded" if seen else "expert", number),
             Column("undiscounted", per, lambda x: NOTHING if x is None else number(x)),
             Column("earned", "earns", number),
         ),
@@ -72,15 +74,16 @@ def what_there_is(problem: Problem, found: Check) -> Section:
         found.combinations,
         "combinations",
     )
+    whose = "Recorded amounts are means of episodes," if seen else "The expert's amounts are"
     about = (
-        "Least and most are those of states that one can get to. The expert's amounts are "
+        f"Least and most are those of states that one can get to. {whose} "
         f"discounted by {problem.mdp.discount:g} a step"
         f"{f'; those {per} are not' if per else ''}."
     )
     return Section(
-        "Features, and what the expert does",
+        title,
         (
-            Facts((Fact("the expert earns", found.reward, earned, "reward"),)),
+            Facts((Fact(who_earns(problem), found.reward, earned, "reward"),)),
             table,
             Sentence(about),
             combinations,

@@ -43,9 +43,14 @@ def recorded(problem: Problem) -> bool:
 
 def who_earns(problem: Problem) -> str:
     """Whose reward it is that is told as the expert's: an estimate is called one."""
+    by = "" if problem.world.model is None else ", by the log's estimate"
+    if problem.reward.expert is not None:
+        by = ", by the weights' estimate"
     if recorded(problem):
-        return "the recordings earn, in the mean"
-    return "the expert earns" + ("" if problem.world.model is None else ", by the log's estimate")
+        return f"the recordings earn, in the mean{by if problem.world.model is None else ''}"
+    # Nobody saw what an expert does who is taken to be optimal for weights that are inferred.
+    guessed = problem.reward.expert is not None and problem.shown is None
+    return f"{'an optimal policy' if guessed else 'the expert'} earns{by}"
 
 
 def in_reward(problem: Problem, stakes: Stakes, when: str) -> str:

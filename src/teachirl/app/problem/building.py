@@ -35,7 +35,7 @@ from .reading import checked, parse, read_text
 from .rewards import build_reward
 from .schema import Demonstration as DemonstrationTable
 from .schema import ProblemFile
-from .worlds import build_world
+from .worlds import build_world, features_alone
 
 NOT_WITH_TABLES = (
     "where the learner has columns of its own, which are worth nothing, give reward.weights alone"
@@ -90,6 +90,7 @@ def read_problem(
     folder = Folder(path.parent, allow_outside or file.allow_outside)
     world = mistakes.of(lambda: _world(file, place / "world", folder, mistakes))
     if world is None:
+        _check_names(file, place, folder, mistakes)
         mistakes.refuse()
     return _problem(source, place, file, folder, world, mistakes)
 
@@ -211,6 +212,22 @@ def _problem(
         match=file.demonstration.match,
         **built,
     )
+
+
+def _check_names(file: ProblemFile, place: Place, folder: Folder, mistakes: Mistakes) -> None:
+    """Tell which features that are named are not there, where the rest of the world is wrong."""
+    world = features_alone(file.world, folder)
+    if world is None:
+        return
+    features, reward, learner = Features(world.mdp), file.reward, file.learner
+    if reward is not None and reward.weights is not None and "reward" not in mistakes.left_out:
+        weights = reward.weights
+        mistakes.of(lambda: features.row(weights, place / "reward" / "weights"))
+    seen = learner.model_copy(update={"matrix": None})
+    mistakes.of(lambda: build_view(seen, place / "learner", folder, features))
+    names = learner.sees or []
+    mistakes.of(lambda: build_teachables(file.teach, place / "teach", features, names, world))
+    mistakes.of(lambda: build_goals(file.plan, place / "plan", features))
 
 
 def _refuse_in_doubt(file: ProblemFile, place: Place, model: EstimatedMDP) -> None:

@@ -44,11 +44,12 @@ def estimated_world(world: LogWorld, place: Place, folder: Folder) -> EstimatedM
     if world.successors is None:
         assert table is not None
         with (place / "log").locating():
-            moves = Moves(_evenly(_anything(table)), False)
+            moves = Moves(_evenly(_anything(table)), False).checked()
     else:
         with (place / "successors").locating():
             name = world.successors
-            moves = Moves(_evenly(read_table(folder.file(name), name, texts=STEP)), False)
+            after = read_table(folder.file(name), name, texts=STEP)
+            moves = Moves(_evenly(after), False).checked()
     phi, outcomes, names = _features(world, place, folder, moves)
     possible = moves.mdp(phi, names, np.full(moves.n_states, 1.0 / moves.n_states), world.discount)
     start = _start(world, place, folder, moves, possible)

@@ -29,7 +29,8 @@ class ProblemFileError(FileFormatError):
         if more == 1:
             told = list(mistakes)
         elif more > 1:
-            told.append(f"… and {more} more mistakes; teachirl check tells all of them")
+            which = "more" if counted else "all"
+            told.append(f"… and {more} more mistakes; teachirl check tells {which} of them")
         super().__init__("\n".join(told))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -36,9 +38,18 @@ class Moves:
             raise FileFormatError(
                 f"{table.name}: expected at most {MAX_STATES} states, got {self.n_states}"
             )
-        targets = targets_of(table, self.states)
         keys = self.keys(table)
-        self.pairs, self.first, rows = np.unique(keys, return_index=True, return_inverse=True)
+        self.pairs, self.first, self.places = np.unique(
+            keys, return_index=True, return_inverse=True
+        )
+        self.table, self.normalize = table, normalize
+
+    @cached_property
+    def rows(self) -> sp.csr_array:
+        """array [P, S], or [P, S + 1] with the end; what is wrong with the table is told here, so
+        that its states are known by then."""
+        table, rows = self.table, self.places
+        targets = targets_of(table, self.states)
         table.refuse_repeats(rows * (self.n_states + 1) + targets, "transition")
         chances = table.probabilities()
         sums = np.bincount(rows, weights=chances)
@@ -46,21 +57,25 @@ class Moves:
         table.refuse_rows(
             np.sort(self.first[bad]),
             lambda row: (
-                f"expected the probabilities of {self.name_of(int(keys[row]))} to sum to 1 within "
-                f"{self.tolerance:.3g}, got {sums[rows[row]]:.12g}{self.offer(sums[rows[row]])}"
+                f"expected the probabilities of {self.name_of(int(self.pairs[rows[row]]))} to sum "
+                f"to 1 within {self.tolerance:.3g}, got {sums[rows[row]]:.12g}"
+                f"{_offer(sums[rows[row]], self.tolerance)}"
             ),
         )
-        self.ends = bool((targets == self.n_states).any())
-        self.rows = sp.csr_array(
-            (chances / sums[rows] if normalize else chances, (rows, targets)),
-            shape=(len(self.pairs), self.n_states + self.ends),
+        return sp.csr_array(
+            (chances / sums[rows] if self.normalize else chances, (rows, targets)),
+            shape=(len(self.pairs), self.n_states + bool((targets == self.n_states).any())),
         )
 
-    def offer(self, total: float) -> str:
-        """What to do about a sum that may be meant to be 1."""
-        if self.tolerance == NEARLY or abs(total - 1.0) > NEARLY:
-            return ""
-        return "; if that is rounding, world.normalize = true divides by the sum"
+    def checked(self) -> Moves:
+        """Itself, if nothing is wrong with the table."""
+        _ = self.rows
+        return self
+
+    @property
+    def ends(self) -> bool:
+        """Whether an episode can end."""
+        return bool(self.rows.shape[1] > self.n_states)
 
     def keys(self, table: Table) -> Ints:
         """int array [n], which state and action each row is about."""
@@ -97,16 +112,10 @@ class Moves:
 
     def start(self, table: Table) -> Floats:
         """array [S], without the end's."""
-        states, chances = table.index(self.states, "state"), table.probabilities()
+        states = table.index(self.states, "state")
         table.refuse_repeats(states, "state")
-        total = float(chances.sum())
-        if abs(total - 1.0) > self.tolerance:
-            raise FileFormatError(
-                f"{table.name}: expected probabilities that sum to 1 within {self.tolerance:.3g}, "
-                f"got {total:.12g}{self.offer(total)}"
-            )
         start = np.zeros(self.n_states)
-        start[states] = chances / total if self.tolerance == NEARLY else chances
+        start[states] = start_chances(table, self.normalize)
         return start
 
     def mdp(self, phi: Floats, names: tuple[str, ...], start: Floats, discount: float) -> MDP:
@@ -130,6 +139,25 @@ class Moves:
             action_names=list(self.actions),
             feature_names=names,
         )
+
+
+def start_chances(table: Table, normalize: bool) -> Floats:
+    """array [n], the probabilities to start with, which sum to 1."""
+    chances, tolerance = table.probabilities(), NEARLY if normalize else SUM_TOLERANCE
+    total = float(chances.sum())
+    if abs(total - 1.0) > tolerance:
+        raise FileFormatError(
+            f"{table.name}: expected probabilities that sum to 1 within {tolerance:.3g}, "
+            f"got {total:.12g}{_offer(total, tolerance)}"
+        )
+    return chances / total if normalize else chances
+
+
+def _offer(total: float, tolerance: float) -> str:
+    """What to do about a sum that may be meant to be 1."""
+    if tolerance == NEARLY or abs(total - 1.0) > NEARLY:
+        return ""
+    return "; if that is rounding, world.normalize = true divides by the sum"
 
 
 def _numbered(names: list[str]) -> dict[str, int]:
@@ -158,4 +186,4 @@ def _unused(name: str, names: dict[str, int]) -> str:
     return unused
 
 
-__all__ = ["SUM_TOLERANCE", "Moves", "targets_of"]
+__all__ = ["SUM_TOLERANCE", "Moves", "start_chances", "targets_of"]

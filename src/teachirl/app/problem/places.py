@@ -14,7 +14,7 @@ from ...errors import FileFormatError, InvalidInputError
 
 # Of so many mistakes each is told; of further ones, how many there are.
 TOLD = 5
-UNTOLD = re.compile(r"… and (\d+) more mistakes")
+UNTOLD = re.compile(r"(?:.*: )?… and (\d+) more mistakes")
 # So many of a kind are looked at.
 KEPT = 20
 # What the reader of a file format says may quote the file; so many characters are enough.

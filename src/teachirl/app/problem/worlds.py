@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from ...errors import FileFormatError
+from ...errors import FileFormatError, InvalidInputError
 from ...mdp.model import MDP
 from ...worlds import World
 from ...worlds.built_in import BUILT_IN
@@ -19,7 +20,7 @@ from .files import MAX_NUMBERS, MAX_STATES, Folder
 from .logs import estimated_world
 from .maps import build_map, read_map, split_places
 from .mistakes import Mistakes
-from .moves import Moves
+from .moves import Moves, start_chances
 from .named import NamedCall
 from .places import Place, called_by_name, shown
 from .schema import GymnasiumWorld, LogWorld, ModelWorld, SavedWorld, TableWorld
@@ -112,9 +113,15 @@ def _from_tables(
     features = table("features", texts=("state", "action"), optional=("action",), further=True)
     chances = table("start", texts=("state",), numbers=("probability",))
     if transitions is None:
+        if chances is not None:
+            with mistakes.collecting(), (place / "start").locating():
+                start_chances(chances, world.normalize)
         mistakes.refuse()
     with (place / "transitions").locating():
         moves = Moves(transitions, world.normalize)
+    sound = None
+    with mistakes.collecting(), (place / "transitions").locating():
+        sound = moves.checked()
     where, phi, start = None, None, np.full(moves.n_states, 1.0 / moves.n_states)
     if features is not None and world.map is None:
         features, where = split_places(features)
@@ -124,7 +131,7 @@ def _from_tables(
     if chances is not None:
         with mistakes.collecting(), (place / "start").locating():
             start = moves.start(chances)
-    if features is None or phi is None:
+    if sound is None or features is None or phi is None:
         mistakes.refuse()
     with place.locating():
         mdp = moves.mdp(phi, features.columns, start, world.discount)
@@ -132,4 +139,20 @@ def _from_tables(
         return mdp, None if where is None else build_map(where, mdp)
 
 
-__all__ = ["build_world"]
+def features_alone(world: object, folder: Folder) -> World | None:
+    """A world of one state with the features of a world of tables, which cannot be built; None if
+    not even these are known."""
+    if not isinstance(world, TableWorld):
+        return None
+    name = world.features
+    with suppress(FileFormatError, InvalidInputError, OSError):
+        table = read_table(
+            folder.file(name), name, texts=("state", "action"), optional=("action",), further=True
+        )
+        names = (split_places(table)[0] if world.map is None else table).columns
+        nothing = np.zeros((1, len(names)))
+        return World(MDP.from_pairs([0], [0], [[1.0]], nothing, discount=0.5, feature_names=names))
+    return None
+
+
+__all__ = ["build_world", "features_alone"]
