@@ -18,6 +18,7 @@ from teachirl.app.decisions import (
     frontier,
     plan,
 )
+from teachirl.app.decisions.assessment import _hidden
 from teachirl.app.document.documents import answer
 from teachirl.app.problem import read_problem
 from teachirl.app.render.json import contents
@@ -201,6 +202,10 @@ def test_what_is_left_out_is_said(path):
     short = contents(answer(problem, found))
     assert whole["relative_risk"] > 0.0 and math.isnan(short["relative_risk"])
     assert short["guaranteed"] == whole["guaranteed"]
+    patience = Patience(0.0)
+    patience.last = clock.seconds() - 1.0
+    risk, spot = _hidden(problem, patience)  # which take no time
+    assert (risk, spot.sentence) == (found.risk, found.blind_spot.sentence)
     account = expert_account(problem, clock.seconds() - 1.0)
     assert math.isnan(account.idle_reward) and not account.hardly_better
     assert account.turnover == sum(abs(each.earned) for each in account.collected)

@@ -276,6 +276,8 @@ def _hidden(problem: Problem, patience: Patience) -> tuple[float, BlindSpot]:
     """The teaching risk, and what matters most of what is hidden; NaN and nothing said of a learner
     with columns of its own if there was no time for it."""
     mdp, view, weights = problem.mdp, problem.worldview, problem.weights
+    if not problem.own and view.mdp is None:  # it takes no plans, and no time
+        return problem.risk(view), blind_spot(mdp, view, weights)
     found = patience.spared(lambda: (problem.risk(view), blind_spot(mdp, view, weights)))
     return found or (math.nan, BlindSpot(0.0 * weights, math.nan, ""))
 
