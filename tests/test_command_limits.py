@@ -3,6 +3,7 @@ holds."""
 
 import math
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from teachirl.app import cli
 from teachirl.app.decisions import (
     Cut,
     Patience,
+    Searched,
     TooLittleTimeError,
     assess,
     expert_account,
@@ -50,6 +52,7 @@ name = "cell 1"
 name = "cell 6"
 """
 REQUIRED = TEXT.replace("[teach]", '[teach]\nrequired = ["cell 1"]')
+BLIND = TEXT.replace(', "cell 8"]', "]") + '[[teach.feature]]\nname = "cell 8"\n'
 DECISIONS = {"certify": assess, "teach": plan, "frontier": frontier}
 
 
@@ -134,6 +137,25 @@ def test_whenever_the_time_is_up(command, path, ticking, monkeypatch):
     assert Cut.OUT_OF_TIME in ends
     (error,) = ends - {None, Cut.OUT_OF_TIME}
     assert error.startswith("they do not suffice to find the best and the worst policy")
+
+
+def test_what_is_proved_of_sets_is_advised(path, ticking):
+    """Whenever the time is up."""
+    path.write_text(BLIND)
+    some = 0
+    for limit in (6.0, 12.0, 16.0, 20.0, 40.0):
+        for goals in (ti.Goals(), ti.Goals(0.9)):
+            told = []
+            problem = replace(read_problem(path), asked=goals)
+            ticking(0.02)
+            try:
+                found = plan(problem, seconds=limit, watch=told.extend)
+            except TooLittleTimeError:
+                continue
+            proved = max((each.guaranteed for each in told), default=0.0)
+            assert guaranteed_by(found) >= min(proved, 0.9 if goals else 1.0) - 2e-3
+            some += found.chosen.searched is Searched.SOME and bool(found.taught)
+    assert some
 
 
 def guaranteed_by(found):

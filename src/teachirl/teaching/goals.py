@@ -260,6 +260,23 @@ class TaskGoals:
             self._tasks[goal] = self.task.with_weights(-weights if goal.most else weights)
         return self._tasks[goal]
 
+    def reward_asked(self, goal: Goal) -> float:
+        """The reward that a goal asks for.
+
+        Parameters
+        ----------
+        goal : Goal about the reward
+
+        Returns
+        -------
+        float
+        """
+        if goal.kind is GoalKind.GUARANTEE:
+            return self.task.zero + goal.wanted * (self.task.best.value - self.task.zero)
+        if goal.kind is GoalKind.MAX_LOSS:
+            return self.expert_reward - goal.wanted
+        return goal.wanted
+
     def _made(self) -> Iterator[Goal]:
         asked, task = self.asked, self.task
         if asked.guarantee is not None:

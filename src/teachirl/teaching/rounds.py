@@ -9,16 +9,16 @@ when there have been enough (`teach`); without a learner they are a plan, and wh
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..arrays import Ints, as_floats, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
-from ..guarantees.bounds import WorstCaseBounds
+from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ..guarantees.worst_case import LEAST
 from ..learners import Informed, Learned, Learner
 from ..learners.asking import learned_by
@@ -38,6 +38,8 @@ from .task import Task
 from .teacher import Choice, Situation, Teacher
 from .towards import choose_towards
 from .unknown import Unknown
+
+Proved: TypeAlias = Callable[[tuple[int, ...]], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,7 @@ class Rounds(Iterator[Moment]):
     after : a lesson of this task to go on from; what its last round guarantees is computed anew
     until : by `clock.seconds`: what the learner has not learned by then, and a relative risk that
         is not known by then, are NaN; guarantees are what is proved in half of the time left
+    proved : called with what was taught, the reward that is proved of who was by other means
 
     Attributes
     ----------
@@ -125,6 +128,7 @@ class Rounds(Iterator[Moment]):
         unknown: Unknown | None = None,
         after: Lesson | None = None,
         until: float = math.inf,
+        proved: Proved | None = None,
     ) -> None:
         _check_required(task, budget, max_cost)
         if isinstance(learner, Informed):
@@ -142,7 +146,7 @@ class Rounds(Iterator[Moment]):
         self.notes: dict[str, Any] = {}
         self.policy = Policy.uniform(task.mdp) if start is None else start
         check_policy(task.mdp, self.policy)
-        self.after, self.until = after, until
+        self.after, self.until, self.proved = after, until, proved
         if after is not None:
             require(
                 isinstance(after, Lesson), f"after must be a Lesson, got {type(after).__name__}"
@@ -185,8 +189,8 @@ class Rounds(Iterator[Moment]):
         if found is not None:
             # The lesson's may be that of another mismatch, or never have been computed.
             last = replace(last, guaranteed=self.task.guaranteed_by(found))
-        promise = self._promise(view, shown, found)
         taught, policy = tuple(lesson.taught), lesson.policy
+        promise = self._promise(taught, view, shown, found)
         return Moment(last, taught, view, shown, policy, found, promise=promise)
 
     def _worst_case(self, view: Worldview, shown: Demonstration) -> WorstCaseBounds | None:
@@ -195,11 +199,19 @@ class Rounds(Iterator[Moment]):
         return self.task.worst_case(view, shown, self.matching, max_seconds=self._half)
 
     def _promise(
-        self, view: Worldview, shown: Demonstration, found: WorstCaseBounds | None
+        self,
+        taught: tuple[int, ...],
+        view: Worldview,
+        shown: Demonstration,
+        found: WorstCaseBounds | None,
     ) -> Promise | None:
         if found is None:
             return None
-        return self.goals.promise(view, shown, self.matching, known=found, max_seconds=self._half)
+        least, late = -math.inf, found.status is WorstCaseStatus.OUT_OF_BUDGET
+        if late and self.proved is not None:
+            least = self.proved(taught)
+        limits = {"least": least, "max_seconds": self._half}
+        return self.goals.promise(view, shown, self.matching, known=found, **limits)
 
     @property
     def _half(self) -> float:
@@ -297,7 +309,7 @@ class Rounds(Iterator[Moment]):
         """Where things stand once the learner has learned from what is seen and shown now."""
         task, began = self.task, clock.seconds()
         found = self._worst_case(view, shown)
-        promise = self._promise(view, shown, found)
+        promise = self._promise(taught, view, shown, found)
         guaranteed = math.nan if promise is None else promise.performance
         at_most = math.nan
         if self.unknown is not None and self.certified:

@@ -1,5 +1,5 @@
-"""The cheapest set of features with which all goals are met that can be, limits on single features
-included.
+"""The set of features with which all goals are met that can be, limits on single features included:
+the cheapest, or else one that comes closest to them.
 
 A limit is a reward as well, the feature with weight 1 or −1: bounds on what sets guarantee of it
 are those of `SetBounds`, for another task.
@@ -7,12 +7,28 @@ are those of `SetBounds`, for another task.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 
+from ...arrays import Floats
 from ...precision import SEARCH_TIE
 from ...teachers.set_bounds import SetBounds, set_bounds
 from ...teaching.goal import GoalKind, Promise
 from .set_search import Mask, SetSearch
+
+
+class _Part(NamedTuple):
+    """A goal: bounds on what sets guarantee of it, what is wanted, and how much there can be."""
+
+    bounds: SetBounds
+    bar: float
+    scale: float
+
+    def short(self, table: Floats) -> Floats:
+        """array [2ⁿ], how far sets are from it that guarantee so much."""
+        return np.asarray(np.maximum(self.bar - table, 0.0) / self.scale)
 
 
 class LimitedSets:
@@ -33,33 +49,43 @@ class LimitedSets:
         self.search, self.problem = search, search.problem
         self.chosen: int | None = None
         self.promise: Promise | None = None
-        self._refused = np.zeros(len(search.order), dtype=bool) if allowed is None else ~allowed
+        order = search.order
+        self._order = order if allowed is None else order[allowed[order]]
+        self._refused = np.zeros(len(order), dtype=bool)
+        self._parts = list(self._made())
+
+    def _made(self) -> Iterator[_Part]:
         # What is searched to a tolerance is looked at again, to more digits, before it counts.
-        self._parts: list[tuple[SetBounds, float]] = []
-        if search.goal is not None:
-            self._parts.append((search.bounds, search.goal - SEARCH_TIE * search.scale))
-        for goal in self.problem.within_reach:
+        search, problem = self.search, self.problem
+        for goal in problem.within_reach:
             if goal.kind is GoalKind.LIMIT:
-                task = self.problem.goals.task_of(goal)
-                bounds = set_bounds(task, self.problem.matching, search.free)
+                bounds = set_bounds(problem.goals.task_of(goal), problem.matching, search.free)
                 search.kept.follow(bounds)
                 wanted = -goal.wanted if goal.most else goal.wanted
-                self._parts.append((bounds, wanted - bounds.earned - SEARCH_TIE * goal.scale))
+                tie = SEARCH_TIE * goal.scale
+                yield _Part(bounds, wanted - bounds.earned - tie, goal.scale)
+            else:
+                wanted = problem.goals.reward_asked(goal) - search.bounds.earned
+                scale = search.scale if goal.kind is GoalKind.GUARANTEE else goal.scale
+                yield _Part(search.bounds, wanted - SEARCH_TIE * search.scale, scale)
+        if not problem.within_reach:  # the more reward the better
+            wanted = search.task.best.upper - search.bounds.earned
+            yield _Part(search.bounds, wanted, search.scale)
 
     def run(self) -> None:
         """Look at sets by cost until one meets all goals, none can, or time is up."""
         search, patience = self.search, self.search.patience
-        for bounds, _ in self._parts:
+        for part in self._parts:
             if not patience.over():
-                bounds.tighten(0, -np.inf, patience.until)
+                part.bounds.tighten(0, -np.inf, patience.until)
         while self.chosen is None:
             hope = self._hopeful()
             if not hope.any() or patience.over():
                 return
-            first = int(search.order[np.argmax(hope)])
-            unsure = [part for part in self._parts if part[0].lower[first] < part[1]]
+            first = int(self._order[np.argmax(hope)])
+            unsure = [part for part in self._parts if part.bounds.lower[first] < part.bar]
             if unsure:
-                bounds, bar = unsure[0]
+                bounds, bar, _ = unsure[0]
                 bounds.tighten(first, bar, patience.until)
                 search.kept.now_and_then()
                 # Cut short, or as close as it gets: what is not proved does not count.
@@ -67,18 +93,54 @@ class LimitedSets:
             else:
                 self._look(first)
 
+    def closest(self) -> int | None:
+        """Where none meets all goals, the cheapest set that comes closest to the one it is furthest
+        from, up to what is not worth its cost; None if time is up."""
+        search, room = self.search, 0.5 * self._room
+        while not search.patience.over():
+            far = [part.short(part.bounds.lower)[self._order] for part in self._parts]
+            hope = self._short([part.bounds.hopes for part in self._parts])
+            furthest = np.max(far, axis=0)
+            least = float(furthest.min())
+            first = int(np.argmin(hope))
+            if hope[first] >= least - room:  # none is closer that is worth it
+                first = int(np.argmax(hope <= least + room))
+                if furthest[first] <= least + room:
+                    return int(self._order[first])
+            part = self._parts[int(np.argmax([each[first] for each in far]))]
+            bar = part.bar - (least + room) * part.scale
+            part.bounds.tighten(int(self._order[first]), bar, search.patience.until)
+            search.kept.now_and_then()
+        return None
+
+    def proved(self) -> int:
+        """The cheapest set that is proved to meet all goals, as far as the search has come; else
+        the one that is proved to come closest, up to what is not worth its cost."""
+        far = self._short([part.bounds.lower for part in self._parts])
+        least = float(far.min())
+        return int(self._order[np.argmax(far <= least + (self._room if least > 0.0 else 0.0))])
+
     @property
     def cost_at_least(self) -> float | None:
         """What a set that meets all goals costs at least; None if none can."""
         hope = self._hopeful()
-        return float(self.search.cost[self.search.order[np.argmax(hope)]]) if hope.any() else None
+        return float(self.search.cost[self._order[np.argmax(hope)]]) if hope.any() else None
 
-    def _hopeful(self) -> np.ndarray:
-        """bool array [2ⁿ], which sets, by cost, may meet all goals."""
-        order = self.search.order
-        hope = ~self._refused[order]
-        for bounds, bar in self._parts:
-            hope &= bounds.hopes[order] >= bar
+    @property
+    def _room(self) -> float:
+        """What is not worth its cost, as a share of what there can be."""
+        return self.search.worth / self.search.scale
+
+    def _short(self, tables: list[Floats]) -> Floats:
+        """How far sets, by cost, are from the goal that they are furthest from."""
+        both = zip(self._parts, tables, strict=True)
+        return np.asarray(np.max([part.short(each)[self._order] for part, each in both], axis=0))
+
+    def _hopeful(self) -> Mask:
+        """Which sets, by cost, may meet all goals."""
+        hope = ~self._refused[self._order]
+        for part in self._parts:
+            hope &= part.bounds.hopes[self._order] >= part.bar
         return hope
 
     def _look(self, chosen: int) -> None:

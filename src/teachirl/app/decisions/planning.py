@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ...demonstrations.demonstration import Demonstration
+from ...mdp import clock
 from ...mdp.occupancy import feature_expectations
 from ...precision import first_largest
 from ...selection.distance_from_optimal import GreedyGap
@@ -32,7 +34,7 @@ from .teaching_plan import Ending, TeachingPlan
 # What there is no plan without; and none in which it is not taught.
 NEEDED = "find the best and the worst policy, and what is shown"
 REQUIRED = "teach what is required"
-# How long to search for the set to teach, in seconds: nobody waits much longer for a plan.
+# How long to search for the set to teach, in seconds, without a limit: nobody waits much longer.
 SEARCH = 20.0
 
 
@@ -108,7 +110,7 @@ def _explained(
     patience: Patience,
 ) -> TeachingPlan:
     """How far to follow the steps, and what they come to."""
-    stop, ending = _where_to_stop(problem, moments)
+    stop, ending = _where_to_stop(problem, chosen, moments)
     last, demonstration = moments[stop], moments[stop].demonstration
     assert last.promise is not None and last.worst_case is not None
     witness, there = matching_witness(last.worst_case), None
@@ -121,7 +123,7 @@ def _explained(
         teacher=type(problem.teacher).__name__,
         learner=type(problem.learner).__name__,
         chosen=chosen,
-        cut=patience.cut or (Cut.OUT_OF_TIME if _late(problem, moments, patience) else None),
+        cut=patience.cut or _late(problem, chosen, moments, patience),
         steps=tuple(steps),
         stop=stop,
         ending=ending,
@@ -140,7 +142,7 @@ def _explained(
     )
 
 
-def _rounds(problem: Problem, chosen: SetToTeach, teacher: Teacher, until: float) -> Rounds:
+def _rounds(problem: Problem, chosen: SetToTeach, teacher: Teacher) -> Rounds:
     """The lesson that teaches what was chosen, or is left to the teacher."""
     task, found = problem.task, chosen.searched is not Searched.TEACHER
     return Rounds(
@@ -152,7 +154,7 @@ def _rounds(problem: Problem, chosen: SetToTeach, teacher: Teacher, until: float
         max_cost=ample(task) if problem.max_cost is None else problem.max_cost,
         matching=problem.matching,
         goals=problem.goals,
-        until=until,
+        proved=chosen.proved,
     )
 
 
@@ -211,8 +213,9 @@ class _Parts(NamedTuple):
         task = problem.task  # first, as weights may be inferred for it: no time of the search's
         most = len(task.names) - len(task.forbidden)
         most = most if problem.budget is None else min(most, problem.budget)
-        # At most half of the time for the sets: the steps take the rest.
-        for_sets, seconds = patience.share(0.5, SEARCH), patience.seconds
+        # Half of a limited time is for the sets: the steps take the rest.
+        seconds = patience.seconds
+        for_sets = patience.share(0.5, SEARCH if seconds == math.inf else math.inf)
         return cls(
             Remembering(problem.teacher, problem),
             for_sets,
@@ -239,39 +242,66 @@ def _followed(
 ) -> tuple[Lesson, list[Moment], list[Step]]:
     """The rounds until what was asked for is guaranteed, and the steps that they are."""
     parts.kept.follow(parts.teacher)
-    rounds = _rounds(problem, chosen, parts.teacher, patience.last)
-    must = set(problem.task.required)
-    moments = [next(rounds)]
+    rounds, moments = _rounds(problem, chosen, parts.teacher), list[Moment]()
+    status: LessonStatus | None = None
+    while status is None:
+        with _one_round(chosen, rounds, patience):
+            next(rounds, None)
+        if rounds.now is not None and rounds.now not in moments:
+            moments.append(rounds.now)
+            with patience.work():
+                parts.planned.advance(int(len(moments) > 1))
+                parts.tell(moments)
+        if rounds.status is not None:
+            status = rounds.status
+        elif moments and _enough(problem, moments[-1]):
+            status = LessonStatus.GUARANTEED if patience.cut is None else LessonStatus.CUT_SHORT
+        elif not _must_go_on(chosen, rounds) and patience.over():
+            status = LessonStatus.CUT_SHORT
     steps = [step_of(problem, moments[0], None)]
-    parts.tell(moments)
-    while not _enough(problem, moments[-1]):
-        complete = must <= set(moments[-1].taught)
-        if complete and patience.over():
-            break
-        if patience.cut is Cut.INTERRUPTED:
-            raise KeyboardInterrupt  # without what must be taught there is no plan
-        if complete:
-            rounds.until = math.inf  # from now on, a round that is late is left out as a whole
-        with patience.strictly() if complete else patience.needed(REQUIRED):
-            each = next(rounds, None)
-            if each is None:
-                return rounds.lesson(), moments, steps
-            moments.append(each)
-            parts.planned.advance()
-            parts.tell(moments)
-        if len(moments) > len(steps):
-            other = second_best(problem, parts.teacher, moments[-1], patience)
-            steps.append(step_of(problem, moments[-1], other))
-            parts.compared.advance()
-    status = LessonStatus.GUARANTEED if patience.cut is None else LessonStatus.CUT_SHORT
+    for each in moments[1:]:  # last, as it only explains
+        steps.append(step_of(problem, each, second_best(problem, parts.teacher, each, patience)))
+        parts.compared.advance()
     return rounds.lesson(status), moments, steps
 
 
-def _late(problem: Problem, moments: list[Moment], patience: Patience) -> bool:
-    """Whether more may be guaranteed than was proved in the time, in rounds that must be there."""
-    found = (each.worst_case for each in moments[: len(problem.task.required) + 1])
+def _must_go_on(chosen: SetToTeach, rounds: Rounds) -> bool:
+    """Whether there must be another round even if time is up: the first, what is required, and what
+    was found and proved."""
+    if rounds.now is None or chosen.searched is not Searched.TEACHER:
+        return True
+    return not set(rounds.task.required) <= set(rounds.now.taught)
+
+
+def _one_round(
+    chosen: SetToTeach, rounds: Rounds, patience: Patience
+) -> AbstractContextManager[None]:
+    """For the next round, with its share of the time; or else it is left out as a whole."""
+    rounds.until, interrupted = math.inf, patience.cut is Cut.INTERRUPTED
+    if not _must_go_on(chosen, rounds):
+        return patience.strictly()
+    if rounds.now is not None and chosen.searched is Searched.TEACHER:
+        if interrupted:
+            raise KeyboardInterrupt  # without what must be taught there is no plan
+        rounds.until = patience.last
+        return patience.needed(REQUIRED)
+    begun = 0 if rounds.now is None else len(rounds.now.taught) + 1
+    left = max(len(rounds.task.required) + len(chosen.order) + 1 - begun, 1)
+    now = clock.seconds()
+    rounds.until = now if interrupted else now + max(patience.last - now, 0.0) / left
+    # On Ctrl-C it begins again, in a hurry; a second one ends that as well.
+    return nullcontext() if interrupted else patience.work()
+
+
+def _late(
+    problem: Problem, chosen: SetToTeach, moments: list[Moment], patience: Patience
+) -> Cut | None:
+    """Out of time, if more may be guaranteed than was proved, in rounds that must be there."""
+    must = len(problem.task.required) + 1
+    needed = moments[:must] if chosen.searched is Searched.TEACHER else moments
+    found = (each.worst_case for each in needed)
     short = any(each is not None and unfinished(each) for each in found)
-    return short and patience.seconds < math.inf
+    return Cut.OUT_OF_TIME if short and patience.seconds < math.inf else None
 
 
 def _enough(problem: Problem, now: Moment) -> bool:
@@ -283,7 +313,9 @@ def _enough(problem: Problem, now: Moment) -> bool:
     return not problem.goals.unmet(now.promise, beside=problem.out_of_reach)
 
 
-def _where_to_stop(problem: Problem, moments: list[Moment]) -> tuple[int, Ending]:
+def _where_to_stop(
+    problem: Problem, chosen: SetToTeach, moments: list[Moment]
+) -> tuple[int, Ending]:
     """After how many steps, and why."""
     goals, must = problem.goals, len(problem.task.required)  # what must be taught is taught
     promises = [each.promise for each in moments[must:] if each.promise is not None]
@@ -292,8 +324,9 @@ def _where_to_stop(problem: Problem, moments: list[Moment]) -> tuple[int, Ending
         first = int(np.flatnonzero(short <= short.min() + WORTH)[0])
     else:
         short = np.array([goals.shortfall(each, problem.out_of_reach) for each in promises])
-        room = SAME_GUARANTEE if short.min() > 0.0 else 0.0
-        first = int(np.flatnonzero(short <= short.min() + room)[0])
+        # What was searched for is without what is not worth its cost already.
+        room = WORTH if chosen.searched is Searched.TEACHER else SAME_GUARANTEE
+        first = int(np.flatnonzero(short <= short.min() + room * (short.min() > 0.0))[0])
     stop = must + first
     if goals:
         return stop, Ending.NOT_REACHED if goals.unmet(promises[first]) else Ending.REACHED

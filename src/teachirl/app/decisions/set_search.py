@@ -8,7 +8,7 @@ is proved by then is kept.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -21,7 +21,6 @@ from ...precision import ROUNDED, first_largest
 from ...study.progress import Part
 from ...teachers import GapGreedy
 from ...teachers.set_bounds import MOST, set_bounds
-from ...teaching.goals import GoalKind
 from ...teaching.rounds import Rounds
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE
@@ -155,6 +154,13 @@ class SetSearch:
         """The relative performance that is proved of a set."""
         return float(self.task.relative_at_least(self.bounds.proved(chosen)))
 
+    def proved(self, taught: Sequence[int]) -> float:
+        """The reward that is proved of who was taught these features, what is required among them;
+        else nothing is known."""
+        if not set(self.task.required) <= set(taught):
+            return -math.inf
+        return self.bounds.proved(sum(1 << j for j, i in enumerate(self.free) if i in taught))
+
     def at_most(self, reward: float) -> float:
         """A reward as a relative performance that is not exceeded."""
         return float(self.task.relative(reward + self.bounds.earned))
@@ -272,11 +278,11 @@ class SetSearch:
     def best(self, allowed: Mask | None = None) -> int | None:
         """The cheapest set with all that is asked for, or else, up to what is not worth its cost,
         with the most; None if time is up."""
-        goal, room = self.goal, self.worth
-        if goal is not None:
-            found, room = self.cheapest(goal - ROUNDED * self.scale, allowed), self.same
+        if self.goal is not None:
+            found = self.cheapest(self.goal - ROUNDED * self.scale, allowed)
             if found is not None:
                 return found
+        room = 0.5 * self.worth  # on both sides: none is better by more than what is worth it
         most = self.most(room, allowed)
         return None if most is None else self.cheapest(most - room, allowed)
 
@@ -373,14 +379,7 @@ class SetSearch:
 
 def _goal(problem: Problem, earned: float) -> float | None:
     """The reward that the goals about reward ask for, counted from what is shown."""
-    task, asked = problem.task, list[float]()
-    for goal in problem.goals:
-        if goal.kind is GoalKind.GUARANTEE:
-            asked.append(task.zero + goal.wanted * (task.best.value - task.zero))
-        elif goal.kind is GoalKind.MAX_LOSS:
-            asked.append(problem.goals.expert_reward - goal.wanted)
-        elif goal.kind is GoalKind.AT_LEAST:
-            asked.append(goal.wanted)
+    asked = [problem.goals.reward_asked(goal) for goal in problem.goals if goal.feature is None]
     return max(asked) - earned if asked else None
 
 

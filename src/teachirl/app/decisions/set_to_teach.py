@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,11 +13,12 @@ from ...mdp import clock
 from ...precision import ROUNDED
 from ...teachers import GapGreedy
 from ...teachers.set_bounds import MOST
+from ...teaching.rounds import Proved
 from ...teaching.teacher import Choice, Situation
 from ..problem import Problem
 from .kept import Kept
 from .limited_sets import LimitedSets
-from .patience import Patience
+from .patience import Cut, Patience
 from .set_search import Mask, SetSearch, Watch
 
 # Of the time for the search, what is added to find what a plan does not need.
@@ -41,18 +42,20 @@ class SetToTeach:
 
     Attributes
     ----------
-    searched : Searched: all sets that the file allows, so that none is better; those that a greedy
-        plan leads through, without what it does not need; or those that the teacher leads through
+    searched : Searched: all sets that the file allows, so that none is better; some, of which this
+        is the best that is proved; or those that the teacher leads through
     order : the features in the order in which to teach them, beside what is required; empty if it
         is left to the teacher
     free : how many features there are to choose from
     sets : how many sets were looked at by themselves
+    proved : the reward that is proved of who was taught some features; None if that is not known
     """
 
     searched: Searched
     order: tuple[int, ...] = ()
     free: int = 0
     sets: int = 0
+    proved: Proved | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,9 @@ def set_to_teach(
 ) -> SetToTeach:
     """The features to teach: all sets are searched, as long as there is time.
 
-    Other teachers than `GapGreedy` have aims of their own: there it is left to the teacher, and so
-    it is where no set keeps all limits on features that what is shown keeps itself.
+    When time is up, it is the cheapest set that is proved to be enough by then; or else one that is
+    proved to come closest. Other teachers than `GapGreedy` have aims of their own: there it is left
+    to the teacher.
 
     Parameters
     ----------
@@ -120,23 +124,26 @@ def set_to_teach(
         return SetToTeach(Searched.TEACHER)
     # A greedy plan is made for the reward, and keeps no limits.
     limits = any(goal.feature is not None for goal in problem.within_reach)
-    chosen, searched = 0, Searched.TEACHER
+    sets, found = None, None
     with patience.work():
+        sets = LimitedSets(search, allowed)
         if not limits:
             if not patience.over():
                 search.tighten(int(np.flatnonzero(allowed)[-1]))
-            chosen = search.follow(np.inf if search.goal is None else search.goal, allowed)
+            search.follow(np.inf if search.goal is None else search.goal, allowed)
         if not patience.over():
-            found = _enough(search, allowed) if problem.within_reach else None
-            if found is None and not limits:
-                found = search.best(allowed)
-            if found is not None:
-                chosen, searched = found, Searched.ALL
-            elif not limits:
-                chosen, searched = _needed(search, chosen), Searched.SOME
-    if searched is Searched.TEACHER:
-        return SetToTeach(searched)
-    return SetToTeach(searched, tuple(search.ordered(chosen)), free, search.tried)
+            found = _best(search, sets, allowed, limits)
+    if sets is None:
+        return SetToTeach(Searched.TEACHER)
+    searched, proved = Searched.SOME if found is None else Searched.ALL, search.proved
+    chosen = sets.proved() if found is None else found  # what was proved by then counts
+    order = search.bounds.members(chosen)
+    with patience.work():
+        if found is None and not limits:
+            chosen = _needed(search, chosen)
+        order = search.bounds.members(chosen)
+        order = tuple(search.ordered(chosen))
+    return SetToTeach(searched, order, free, search.tried, proved)
 
 
 def _begun(
@@ -152,20 +159,24 @@ def _begun(
     return search
 
 
-def _enough(search: SetSearch, allowed: Mask) -> int | None:
-    """The cheapest set with all that is asked for; None if none has it, or time is up."""
-    sets = LimitedSets(search, allowed)
-    sets.run()
-    return sets.chosen
+def _best(search: SetSearch, sets: LimitedSets, allowed: Mask, limits: bool) -> int | None:
+    """The cheapest set with all that is asked for, or one that comes closest; None if time is
+    up."""
+    if search.problem.within_reach:
+        sets.run()
+        if sets.chosen is not None:
+            return sets.chosen
+    return sets.closest() if limits else search.best(allowed)
 
 
 def _needed(search: SetSearch, chosen: int) -> int:
     """A set without what it does not need for what it guarantees, or for what is asked."""
-    reached = float(search.bounds.lower[chosen])
-    search.patience = Patience(THIN * search.patience.seconds, search.patience)
-    if search.goal is None:
-        return search.thinned(chosen, reached - search.worth)
-    return search.thinned(chosen, min(search.goal, reached - search.same))
+    enough = float(search.bounds.lower[chosen]) - search.worth
+    if search.reaches(enough + search.worth):
+        enough = search.goal or 0.0
+    if search.patience.cut is not Cut.INTERRUPTED:
+        search.patience = Patience(THIN * search.patience.seconds, search.patience)
+    return search.thinned(chosen, enough)
 
 
 __all__ = ["Following", "Searched", "SetToTeach", "set_to_teach"]

@@ -99,11 +99,13 @@ def _why_no_more(problem: Problem, plan: TeachingPlan) -> str:
     names = {"budget": problem.budget, "max_cost": problem.max_cost}
     given = [name for name, value in names.items() if value is not None]
     helpless = plan.lesson.status is LessonStatus.NOTHING_HELPS
+    if helpless and plan.chosen.searched is Searched.SOME:
+        return "of no other set is more proved, as the search for one was cut short"
     if plan.chosen.searched is not Searched.ALL or not helpless or not given:
         return str(plan.lesson.status)
     return (
-        f"no set of features within {' and '.join(given)} guarantees more; teachirl frontier says "
-        "what others would"
+        f"no set of features within {' and '.join(given)} guarantees 0.1 % more; teachirl frontier "
+        "says what others would"
     )
 
 
@@ -114,19 +116,20 @@ def _searched(problem: Problem, plan: TeachingPlan) -> str:
     if chosen.searched is Searched.ALL:
         best = "guarantees 0.1 % more"
         missed = {each.goal for each in goals if not each.met}
-        if goals:
+        near = missed - set(problem.out_of_reach)
+        if goals and not near:
             best = f"does {'the rest' if missed else 'it'} for less"
-        if missed - set(problem.out_of_reach):
-            best = "guarantees more"
+        elif any(goal.feature is not None for goal in near):
+            best = "comes 0.1 % of its range closer to the goal that is missed most"
         return (
             f"All {2**chosen.free} sets of {counted(chosen.free, 'feature')} were searched: none"
             f"{within} {best}."
         )
     if chosen.searched is Searched.SOME:
         return (
-            f"{chosen.sets} of {2**chosen.free} sets of features were tried; what the plan does "
-            "not need was left out. Another set may be better: --resume goes on from here, as does "
-            "teachirl frontier --resume."
+            f"{chosen.sets} of {2**chosen.free} sets of features were tried: of these, and of what "
+            "they prove of others, the plan is the best. Another set may be better: --resume goes "
+            "on from here, as does teachirl frontier --resume."
         )
     if not plan.taught:
         return ""
