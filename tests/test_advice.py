@@ -132,6 +132,7 @@ class TestStakes:
         found = plan(problem)
         assert found.stop == 0
         document = said(problem, found)
+        assert document["reason"].startswith("99 % were asked for")
         assert document["in_reward"].startswith("After that, a learner who matches may earn up to")
         assert "near people" in document["in_reward"]
         html = page(report(problem, assess(problem), found))

@@ -214,7 +214,8 @@ class TestWorlds:
         ("arguments", "message"),
         [
             (["moon"], "moon, world: there is no world 'moon'"),
-            (["gridworld"], "gridworld, world.size: expected this key"),
+            (["gridworld"], "gridworld needs size: say it, as in --set size=4"),
+            (["gridworld", "--set", "sise=4"], "--set sise=4: there is no such key; did you mean"),
             (["chain", "--set", "cell=3"], "--set cell=3: there is no such key; did you mean"),
             (["chain", "--set", "cells=x"], "--set cells=x: expected a whole number"),
         ],

@@ -7,7 +7,8 @@ import pytest
 
 from problem_files import PROBLEMS
 from teachirl.app import cli
-from teachirl.app.decisions import differing, news
+from teachirl.app.decisions import Differing, both_news, differing, news
+from teachirl.app.document.comparison import _shown
 
 GRID = PROBLEMS / "grid.toml"
 
@@ -51,6 +52,34 @@ def test_two_files_of_which_one_is_edited(teachirl, tmp_path):
     same = tmp_path / "same.toml"
     same.write_text(GRID.read_text())
     assert teachirl("compare", GRID, same)[1].splitlines()[-1] == "Nothing differs."
+
+
+def test_pages_are_refused_in_plain_words(teachirl, tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text("<html>")
+    code, _, err = teachirl("compare", page, GRID)
+    assert code == 2 and "expected a problem file (.toml), or what --json prints (.json)" in err
+
+
+def test_what_no_longer_differs_is_the_experts_and_rounding_is_0():
+    """A worst policy that has as much of a feature as the expert has an amount of it all the same;
+    what the expert earns is told once."""
+    amounts = [{"name": "ice", "amount": 0.1513}]
+    differ = {"name": "ice", "weight": -1.0, "expert": 0.1513, "other": 10.23, "lost": 10.08}
+    one = {"expert_reward": 9.5, "reward": {"best": 9.5, "expert": 9.5}, "expert": amounts}
+    one |= {"worst_policy": [{}], "differences": [differ], "loss": 10.08}
+    aside = {"name": "fog", "weight": 0.0, "expert": 1.0, "other": 2.0, "lost": 0.0}
+    two = one | {"expert_reward": 8.5, "reward": {"best": 9.5, "expert": 8.5}, "loss": -6.404e-14}
+    two |= {"differences": [aside]}
+    found = [(each.path, each.second) for each in differing(*both_news(one, two), ("assessment",))]
+    where = ("assessment", "differences", "ice")
+    assert [each for each in found if each[0][:2] == where[:2]] == [
+        ((*where, "other"), 0.1513),
+        ((*where, "lost"), 0.0),
+    ]
+    assert [path[1:] for path, _ in found if "expert" in path[-1]] == [("expert_reward",)]
+    shown = _shown(Differing(("assessment", "loss"), 10.08, -6.404e-14), -6.404e-14)
+    assert shown == "0"
 
 
 def test_goals_go_by_what_they_are_and_doubts_are_told():

@@ -10,8 +10,10 @@ import teachirl as ti
 from problem_files import PROBLEMS, copied, message_of
 from teachirl.app import cli
 from teachirl.app.decisions import assess
+from teachirl.app.document.assessment import _of_everyone
 from teachirl.app.document.documents import report
 from teachirl.app.document.elements import Figure, Section
+from teachirl.app.document.notes import _skipped
 from teachirl.app.problem import read_problem
 
 
@@ -165,6 +167,10 @@ class TestImpossibleSteps:
         left = ti.read_trajectories(log, mdp, skip="impossible")
         assert left.lengths.tolist() == [1, 3] and left.terminated.tolist() == [False, True]
         assert (left.skipped.impossible, left.skipped.steps, left.skipped.lost) == (2, 2, 0)
+        assert _skipped(left.skipped, len(left)) == (
+            "Of 2 recorded episodes, 1 has impossible steps, 2 in all. It counts as cut off before "
+            "the first: 2 steps are left out."
+        )
 
     def test_can_be_left_out(self, folder):
         (folder / "log.jsonl").write_text(LOG)
@@ -207,3 +213,16 @@ class TestImpossibleSteps:
 
 def test_problems_are_as_they_were():
     assert read_problem(PROBLEMS / "lake.toml").world.map is None
+
+
+@pytest.mark.parametrize("match", ["recordings", "expert"])
+@pytest.mark.parametrize("mismatch", ["", "mismatch = 100.0"])
+def test_the_headline_has_the_confidence_of_its_reading(folder, match, mismatch):
+    """Who is to match the recordings themselves matches something that is known for certain."""
+    text = (folder / "lake.toml").read_text().replace("mismatch = 0.0", mismatch)
+    shown = f'trajectories = "expert.csv"\nmatch = "{match}"\nconfidence = 0.9'
+    (folder / "match.toml").write_text(text.replace('policy = "policy.csv"', shown))
+    found = assess(read_problem(folder / "match.toml"))
+    taken = found.readings.both[match == "expert" and not mismatch]
+    said = _of_everyone(found)
+    assert (taken.confidence < 1.0) == ("with confidence 90 %" in said) == ("confidence" in said)

@@ -139,8 +139,8 @@ class InferredWeights:
             )
         who = "The expert may be optimal but for slips, or soft"
         if Experts.SOFT not in found.experts:
-            share = f"{100 * found.slips:.2g} %" if found.slips else "none"
-            who = f"The expert acts as one who is optimal but for slips ({share} of all choices)"
+            slips = f"{100 * found.slips:.2g} % of all choices" if found.slips else "none was seen"
+            who = f"The expert acts as one who is optimal but for slips ({slips})"
         elif Experts.OPTIMAL not in found.experts:
             who = "The expert acts as one who is soft, taking better actions more often"
         if found.degrees > 90.0:

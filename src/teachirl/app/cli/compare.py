@@ -27,7 +27,7 @@ def compare(
     Of a problem file, that is what `certify` and `teach` find. --sees and --set change the second.
     """
     from ...errors import require
-    from ..decisions import differing, news
+    from ..decisions import both_news, differing
     from ..document.comparison import comparison
 
     changed = sees is not None or bool(sets)
@@ -42,7 +42,7 @@ def compare(
     )
     asked = () if said is None or then is None else tuple(differing(said, then))
     found = tuple(
-        each for key in shared for each in differing(news(one[key]), news(other[key]), (key,))
+        each for key in shared for each in differing(*both_news(one[key], other[key]), (key,))
     )
     print_document(comparison(_names(first, second), asked, found), as_json)
 
@@ -62,7 +62,10 @@ def _read(
     from ...files import JsonReader
     from ..render.json import VERSION, contents, plain
 
-    if file.suffix.lower() == ".json":
+    kind = file.suffix.lower()
+    page = f"{file}: expected a problem file (.toml), or what --json prints (.json), got a page"
+    require(kind not in (".html", ".htm"), page)
+    if kind == ".json":
         require(sees is None and not sets, f"{file}: --sees and --set are for problem files")
         try:
             text = file.read_text(encoding="utf-8")

@@ -43,11 +43,22 @@ def worlds(
 def _features(name: str, sets: list[str] | None, as_json: bool) -> None:
     """The features of a world, with their weights and prices where it has some."""
     with loading():
+        from ...errors import require
         from ...figures.digits import money, number
         from ..problem import Change, named_world
+        from ..problem.named import NAMED, parameters_model
         from ..render.console import print_table
         from ..render.json import print_json
-    world = named_world(name, [Change.set(text) for text in sets or []])
+    changes = [Change.set(text) for text in sets or []]
+    if name in NAMED["world"]:
+        fields = parameters_model(NAMED["world"][name]).model_fields
+        told = {each.parts[0] for each in changes}
+        lacking = [key for key, each in fields.items() if each.is_required() and key not in told]
+        wrong = bool(told - fields.keys())  # which is told as such
+        require(
+            wrong or not lacking, f"{name} needs {', '.join(lacking)}: say it, as in --set size=4"
+        )
+    world = named_world(name, changes)
     given = {"weight": world.weights, "price": world.prices}
     columns = {key: values.tolist() for key, values in given.items() if values is not None}
     shown = {"weight": number, "price": money}

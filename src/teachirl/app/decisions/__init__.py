@@ -5,7 +5,7 @@ from .assessment import Assessment, Guarantee, assess
 from .check import Check, Combination, Feature, Notice, Oddity, check
 from .comparison import SAME_GUARANTEE, Difference, Shortfall
 from .demonstration import Offer, WhatToShow
-from .differing import Differing, differing, news
+from .differing import Differing, both_news, differing, news
 from .doubt import WeightDoubt
 from .expert import Collected, ExpertAccount, expert_account
 from .frontier import Frontier, Point, frontier
@@ -74,6 +74,7 @@ __all__ = [
     "WorldAccount",
     "acquaint",
     "assess",
+    "both_news",
     "check",
     "differing",
     "expert_account",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +96,8 @@ def news(result: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: value for key, value in result.items() if key not in LEFT_OUT}
     if "doubts" in found:
         found["look at the expert first"] = bool(found.pop("doubts"))
+    if "expert_reward" in found and isinstance(found.get("reward"), Mapping):
+        found["reward"] = {key: x for key, x in found["reward"].items() if key != "expert"}
     if isinstance(lost := found.get("most_lost"), Mapping):
         found["most_lost"] = lost.get("name")
     for key, repeated in REPEATED.items():
@@ -105,6 +107,53 @@ def news(result: Mapping[str, Any]) -> dict[str, Any]:
         taken = result["steps"][1 : result["stop"] + 1]
         found["teach"] = [step.get("name", "") for step in taken] or ["(nothing)"]
     return found
+
+
+def both_news(
+    first: Mapping[str, Any], second: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The `news` of two results, about the same features.
+
+    Of a feature in which the worst policy of one of them does not differ from the expert, it has
+    what the expert has; of which only one tells is left out.
+
+    Parameters
+    ----------
+    first, second : what JSON has of two results
+
+    Returns
+    -------
+    tuple of dict
+
+    Examples
+    --------
+    >>> expert, differ = {"name": "ice", "amount": 2.0}, {"name": "ice", "other": 5.0, "lost": 3.0}
+    >>> one = {"expert": [expert], "worst_policy": [1], "differences": [differ]}
+    >>> both_news(one, {**one, "differences": []})[1]["differences"]
+    [{'name': 'ice', 'other': 2.0, 'lost': 0.0}]
+    """
+    found = news(first), news(second)
+    for key in ("differences", "amounts"):
+        lists = [each.get(key) for each in found]
+        if not all(isinstance(each, list) and all(map(_called, each)) for each in lists):
+            continue
+        told = [{_called(each): each for each in result[key]} for result in found]
+        if key == "differences":
+            for known, others, result in zip(told, told[::-1], (first, second), strict=True):
+                known |= _as_the_expert(result, others.keys() - known.keys())
+        for result, known, others in zip(found, told, told[::-1], strict=True):
+            result[key] = [each for name, each in known.items() if name in others]
+    return found
+
+
+def _as_the_expert(result: Mapping[str, Any], names: Set[str]) -> dict[str, Any]:
+    """What a worst policy has of features that count and are not among its differences."""
+    entries = result.get("expert") if result.get("worst_policy") else None
+    return {
+        name: {"name": name, "other": each.get("amount"), "lost": 0.0}
+        for each in (entries if isinstance(entries, list) else ())
+        if (name := _called(each)) in names
+    }
 
 
 def _entry(entry: Any, repeated: tuple[str, ...]) -> Any:
@@ -154,4 +203,4 @@ def _same(first: Any, second: Any, scale: float) -> bool:
     return bool(abs(first - second) <= INVISIBLE * scale)
 
 
-__all__ = ["Differing", "differing", "news"]
+__all__ = ["Differing", "both_news", "differing", "news"]

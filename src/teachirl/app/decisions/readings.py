@@ -108,9 +108,11 @@ def both_readings(
 def _both(problem: Problem, view: Worldview, patience: Patience) -> tuple[Reading, Reading]:
     shown = problem.task.demonstration
     near, far = Matching(problem.matching.mismatch, problem.nearest), Matching()
+    known = 1.0 if problem.world.model is None else problem.world.model.confidence
+    sure = max(shown.confidence - (1.0 - known), 0.0)  # what may fail adds up
     named = (
-        ("the learner matches the recordings", near, 1.0),
-        ("the learner matches the expert whose sample they are", far, shown.confidence),
+        ("the learner matches the recordings", near, known),
+        ("the learner matches the expert whose sample they are", far, sure),
     )
     first, second = (
         Reading(

@@ -113,10 +113,20 @@ def _of_everyone(found: Assessment) -> str:
         holds += f", if it is missed by {asked(share)} at most of what policies can change"
     elif found.mismatch > 0.0:
         holds += f", if it is missed by {at_most(found.mismatch)} at most in the learner's features"
-    certain = found.readings is not None and found.mismatch < found.readings.expert.mismatch
-    if found.confidence < 1.0 and not certain:
-        holds += f", with confidence {percent_at_least(found.confidence)}"
+    sure = _confidence(found)
+    if sure < 1.0:
+        holds += f", with confidence {percent_at_least(sure)}"
     return f"{holds}."
+
+
+def _confidence(found: Assessment) -> float:
+    """With which that holds: of recordings that are to be matched themselves, whoever was recorded,
+    only the log of a world can mislead."""
+    problem, model = found.problem, found.problem.world.model
+    given = problem.mismatch is not None or problem.mismatch_share is not None
+    if recorded(problem) and (given or problem.match == "recordings"):
+        return 1.0 if model is None else model.confidence
+    return found.confidence
 
 
 def how_things_stand(problem: Problem, found: Assessment) -> Section:

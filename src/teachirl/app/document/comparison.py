@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-from ...figures.digits import NOTHING, at_least, at_most, number, percent_at_least
+from ...figures.digits import NOTHING, ROUNDING, at_least, at_most, number, percent_at_least
 from ..decisions import Differing
 from .elements import Column, Document, Section, Sentence, Table
 
@@ -40,8 +40,8 @@ def _table(key: str, names: tuple[str, str], rows: tuple[Differing, ...]) -> Tab
     columns = (
         Column("what", None),
         Column("", "what", value=_words if key == "found" else attrgetter("what")),
-        Column("", names[0], value=lambda each: _shown(each.path, each.first)),
-        Column("", names[1], value=lambda each: _shown(each.path, each.second)),
+        Column("", names[0], value=lambda each: _shown(each, each.first)),
+        Column("", names[1], value=lambda each: _shown(each, each.second)),
         Column("first", None),
         Column("second", None),
     )
@@ -58,15 +58,19 @@ def _words(row: Differing) -> str:
     return f"{RESULTS.get(result, result)}: {words}"
 
 
-def _shown(path: tuple[str, ...], value: Any) -> str:
-    """A value; what is guaranteed is rounded as all commands do, towards the safe side."""
+def _shown(row: Differing, value: Any) -> str:
+    """A value; what is guaranteed is rounded as all commands do, towards the safe side, and what is
+    rounding beside the other is 0."""
     if value is None:
         return NOTHING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, (int, float)):
         return str(value)
-    *above, name = path
+    *above, name = row.path
+    sizes = [abs(x) for x in (row.first, row.second) if isinstance(x, (int, float))]
+    if abs(value) <= ROUNDING * max(sizes):
+        value = 0.0
     # A limit is guaranteed from either side.
     rounded = {} if "goals" in above and "guarantee" not in above else ROUNDED
     return rounded.get(name, number)(value)

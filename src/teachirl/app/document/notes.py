@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...demonstrations.trajectories import Skipped
-from ...figures.digits import asked, at_most, percent_at_least, percents_apart
+from ...figures.digits import asked, at_most, counted, percent_at_least, percents_apart
 from ...guarantees.bounds import WorstCaseStatus
 from ..decisions import Assessment, Cut, Shortfall
 from ..problem import Problem
@@ -97,10 +97,14 @@ def _of_episodes(problem: Problem) -> Iterator[str]:
 
 
 def _skipped(left_out: Skipped, kept: int) -> str:
+    one = left_out.episodes == 1
+    whole = f", and {counted(left_out.lost, 'episode')} as a whole" if left_out.lost else ""
+    steps = f"{counted(left_out.steps, 'step')} {'is' if left_out.steps == 1 else 'are'}"
     return (
-        f"Of {kept + left_out.lost} recorded episodes, {left_out.episodes} have impossible steps, "
-        f"{left_out.impossible} in all. They count as cut off before the first: {left_out.steps} "
-        f"steps are left out, and {left_out.lost} episodes as a whole."
+        f"Of {kept + left_out.lost} recorded episodes, {left_out.episodes} "
+        f"{'has' if one else 'have'} impossible steps, {left_out.impossible} in all. "
+        f"{'It counts' if one else 'They count'} as cut off before the first: {steps} left out"
+        f"{whole}."
     )
 
 

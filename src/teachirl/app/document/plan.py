@@ -75,7 +75,8 @@ def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
             f" What is shown has a relative performance of {percent_at_least(plan.cap)} itself: no "
             "more can be guaranteed unless something else is shown."
         )
-    return f"Stop after {counted(plan.stop, 'step')}. {reason[:1].upper()}{reason[1:]}"
+    stop = f"Stop after {counted(plan.stop, 'step')}. " if plan.stop else ""
+    return f"{stop}{reason[:1].upper()}{reason[1:]}"
 
 
 def _why_not(problem: Problem, plan: TeachingPlan) -> str:

@@ -306,8 +306,8 @@ class Plan(Strict):
         default=None,
         description="how closely the learner is taken to match what is shown, for what is "
         "guaranteed: a number in the learner's features, or a share of what policies can change of "
-        'each, such as "5 %"; by default exactly, and recorded episodes as closely as the expert '
-        "does",
+        'each, such as "5 %"; by default exactly, and recorded episodes as `match` of '
+        "`[demonstration]` says",
     )
 
 
