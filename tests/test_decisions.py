@@ -24,11 +24,13 @@ from teachirl.app.decisions import (
     simulations,
 )
 from teachirl.app.decisions.comparison import differences
+from teachirl.app.decisions.doubt import weight_doubt
 from teachirl.app.decisions.readings import readings
 from teachirl.app.document.documents import answer
+from teachirl.app.document.elements import Bullets
 from teachirl.app.problem import Show, read_problem
 from teachirl.app.render.json import contents
-from teachirl.figures.digits import at_most, counted, percent_at_least
+from teachirl.figures.digits import at_most, counted, percent_at_least, percent_at_most
 from teachirl.guarantees.worst_case import worst_case
 from teachirl.learners import Adversarial, LearnStatus, MinNormPoint, Projection
 from teachirl.mdp import clock
@@ -310,6 +312,10 @@ class TestAssessment:
         for weight in told["weights"]:
             assert -1.0 <= weight["lower"] < weight["weight"] < weight["upper"] <= 1.0
         assert "2 recorded episodes" in recorded and "confidence 0.9" in recorded
+        # What allows for the error of so few is not to be taken for what the learner lacks.
+        off = at_most(task.task.demonstration.error)
+        assert f"error of the recordings of {off} in all features" in told["looks"][-1]
+        assert told["looks"][-1].endswith("no sign of missing features.")
         assert found.confidence == 0.9
         assert found.mismatch > 0.0
         exact = stored("rewards")
@@ -319,12 +325,14 @@ class TestAssessment:
         [mismatch] = assessed(stored("grid", mismatch=0.5))["notes"]
         assert "up to 0.5" in mismatch
 
-    def test_the_range_is_that_of_each_of_the_weights_by_itself(self):
+    @pytest.mark.parametrize("seen", [0, 1])
+    def test_the_range_is_that_of_each_of_the_weights_by_itself(self, seen):
         problem = stored("recorded")
-        doubt, weights = assess(problem).doubt, problem.inferred.plausible.points
+        weights, shown = problem.inferred.plausible.points, problem.task.demonstration
+        view = problem.worldview.extend(np.eye(4)[:seen])
+        doubt = weight_doubt(problem, view, shown, Patience())
         assert (doubt.drawn, doubt.confidence) == (len(weights), 0.95)
         assert (1.0 - doubt.beyond) ** doubt.drawn == pytest.approx(0.05)
-        view, shown = problem.worldview, problem.task.demonstration
         alone = [
             Task(problem.model, w, view, np.empty((0, 4)), demonstration=shown).guaranteed(
                 view, shown, problem.matching
@@ -333,6 +341,19 @@ class TestAssessment:
         ]
         assert doubt.guaranteed[0] == pytest.approx(min(alone), abs=1e-4)
         assert max(alone) <= doubt.guaranteed[1] <= 1.0
+
+    @pytest.mark.usefixtures("adversary_alone")
+    def test_that_weights_are_not_certain_is_said_in_short(self):
+        """Of a plan nothing was said of other weights, and of how things stand only further on."""
+        task = stored("recorded")
+        for found, when in ((assess(task), "as things stand"), (plan(task), "by the plan")):
+            low, high = found.doubt.guaranteed
+            between = f"{percent_at_least(low)} to {percent_at_most(high)} are guaranteed {when}"
+            document = answer(task, found)
+            short = next(iter(document.sections))
+            [told] = [each for each in short.elements if isinstance(each, Bullets)]
+            assert sum(between in each.text for each in told.sentences) == 1
+            assert sum(between in each for each in said(task, found)["inferred"]) == 1
 
     def test_both_readings_of_recordings_are_shown(self, tmp_path):
         """30 episodes gave 0 % and no remedy, as learners were taken to match the expert alone."""
@@ -413,6 +434,31 @@ class TestAssessment:
         task, _ = watched(tmp_path, 30, rest, np.random.default_rng(0))
         assert readings(task, task.worldview, Patience()).enough is None
         assert not any("enough" in each for each in said(task, assess(task))["recorded"])
+
+    def test_seeing_more_never_guarantees_less_of_who_matches_the_expert(self, tmp_path):
+        """Each feature that is seen has an error of its own, and one ball for all of them grew."""
+        must = '[learner]\nsees = ["cell 0"]\n[teach]\nrequired = ["cell 1", "cell 2"]\n'
+        rest = '[[teach.feature]]\nname = "cell 1"\n[[teach.feature]]\nname = "cell 2"\n'
+        task, _ = watched(tmp_path, 30, must + rest, np.random.default_rng(0))
+        view, shown = task.worldview.extend(task.task.teachable), task.task.demonstration
+        fewer, more = (readings(task, each, Patience()).expert for each in (task.worldview, view))
+        alone = task.task.guaranteed(view, shown, Matching())
+        assert more.mismatch > fewer.mismatch and alone < fewer.guaranteed - 0.05
+        assert more.guaranteed == pytest.approx(fewer.guaranteed, abs=1e-9)
+        # So it is, step by step, where all else is about them as well.
+        steps = [step.guaranteed for step in plan(replace(task, match="expert")).steps]
+        assert len(steps) == 3 and steps == sorted(steps)
+        assert steps[0] == pytest.approx(fewer.guaranteed, abs=1e-6)
+
+    def test_too_few_recordings_are_no_reason_to_say_that_no_feature_would_help(self, tmp_path):
+        rest = (
+            '[learner]\nsees = ["cell 0"]\n[[teach.feature]]\nname = "cell 1"\n'
+            "[plan]\nguarantee = 0.9\n"
+        )
+        task, _ = watched(tmp_path, 30, rest, np.random.default_rng(0))
+        task = replace(task, match="expert")
+        told = said(task, plan(task))["reason"]
+        assert "with so little recorded" in told and "would help" not in told
 
     def test_a_plan_has_both_readings_before_and_after(self, tmp_path):
         rest = '[learner]\nsees = ["cell 1"]\n[teach]\nfeatures = "all"\n'

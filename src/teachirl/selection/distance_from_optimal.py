@@ -165,7 +165,7 @@ def _ratio(view: Worldview, rows: Floats, most: int) -> float:
     """At most the least eigenvalue of any `most` candidates that the learner does not see yet."""
     left, lengths = units_beside(view.basis, rows)
     useful = lengths > DEPENDENT
-    if ((lengths > len(rows[0]) * RESIDUAL) & ~useful).any():
+    if ((lengths > rows.shape[1] * RESIDUAL) & ~useful).any():
         return 0.0  # what counts as dependent, though it is not, may gain all the same
     if most <= 1 or not useful.any():
         return 1.0

@@ -148,6 +148,7 @@ class TaskGoals:
         *,
         known: WorstCaseBounds | None = None,
         least: float = -math.inf,
+        before: Promise | None = None,
         max_seconds: float = math.inf,
     ) -> Promise:
         """What is guaranteed of every learner who matches.
@@ -159,6 +160,7 @@ class TaskGoals:
         matching : Matching, how closely they match; by default exactly
         known : WorstCaseBounds of the reward, if they are known already
         least : float, a reward that is proved by other means, of those who match
+        before : Promise, what else is guaranteed of them, if any does
         max_seconds : float, how long to search for each bound
 
         Returns
@@ -182,7 +184,19 @@ class TaskGoals:
                 amounts.append(reward)
             else:
                 amounts.append(self._amount(goal, view, shown, matching, max_seconds))
-        return Promise(float(reward), performance, tuple(map(float, amounts)))
+        promise = Promise(float(reward), performance, tuple(map(float, amounts)))
+        if before is None or known.status is WorstCaseStatus.INFEASIBLE:
+            return promise
+        return self._better(promise, before)
+
+    def _better(self, one: Promise, other: Promise) -> Promise:
+        """What is guaranteed if both are."""
+        pairs = zip(self.goals, one.amounts, other.amounts, strict=True)
+        return Promise(
+            max(one.reward, other.reward),
+            max(one.performance, other.performance),
+            tuple(min(a, b) if goal.most else max(a, b) for goal, a, b in pairs),
+        )
 
     def own(self, shown: Demonstration) -> Promise:
         """What a demonstration itself has of all that the goals are about.

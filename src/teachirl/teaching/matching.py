@@ -62,5 +62,14 @@ class Matching:
         """Whether ε is another in other views."""
         return self.mismatch is None and demonstration.error > 0.0
 
+    def keeps(self, demonstration: Demonstration) -> bool:
+        """Whether all that is proved in a view holds in every larger one, though ε is larger there.
+
+        So it is for learners who match the expert: what the expert has of each feature is known up
+        to its error, of all of them at once with the stated confidence, so that who matches the
+        expert in more features is within ε of what is shown in the fewer as well.
+        """
+        return self.nearest is None and self.varies(demonstration)
+
 
 __all__ = ["Matching"]

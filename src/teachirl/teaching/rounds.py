@@ -210,8 +210,11 @@ class Rounds(Iterator[Moment]):
         least, late = -math.inf, found.status is WorstCaseStatus.OUT_OF_BUDGET
         if late and self.proved is not None:
             least = self.proved(taught)
+        now, before = self.now, None
+        if now is not None and now.demonstration is shown and self.matching.keeps(shown):
+            before = now.promise
         limits = {"least": least, "max_seconds": self._half}
-        return self.goals.promise(view, shown, self.matching, known=found, **limits)
+        return self.goals.promise(view, shown, self.matching, known=found, before=before, **limits)
 
     @property
     def _half(self) -> float:
@@ -385,11 +388,8 @@ def _checked_choice(choice: Choice, n: int) -> Choice:
 
 
 def _check_required(task: Task, most: int, max_cost: float) -> None:
-    required = list(task.required)
-    require(
-        len(required) <= most,
-        f"budget must allow for {len(required)} required features, got {most}",
-    )
+    required, n = list(task.required), len(task.required)
+    require(n <= most, f"budget must allow for {n} required features, got {most}")
     cost = float(task.costs[required].sum())
     require(
         cost <= money_left(max_cost, 0.0),

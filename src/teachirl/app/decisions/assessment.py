@@ -249,7 +249,7 @@ def assess(
         weights=problem.weights,
         account=expert_account(problem, patience.last),
         readings=readings(problem, view, patience),
-        doubt=weight_doubt(problem, patience),
+        doubt=weight_doubt(problem, view, shown, patience),
         risk=risk,
         blind_spot=hidden,
         guaranteed=promise.performance,

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import Floats
+from ...demonstrations.demonstration import Demonstration
 from ...guarantees.certificate import certify
 from ...guarantees.plausible.tails import share_below
 from ...mdp.rewards.rewards import Rewards
 from ...teaching.task import Task
 from ...views.teaching_risk import teaching_risk
+from ...views.worldview import Worldview
 from ..problem import Problem
 from .comparison import ASIDE
 from .patience import Patience
@@ -43,12 +45,16 @@ class WeightDoubt:
     confidence: float
 
 
-def weight_doubt(problem: Problem, patience: Patience) -> WeightDoubt | None:
+def weight_doubt(
+    problem: Problem, view: Worldview, shown: Demonstration, patience: Patience
+) -> WeightDoubt | None:
     """What is guaranteed under weights that are as plausible as those inferred.
 
     Parameters
     ----------
     problem : Problem
+    view : Worldview, what the learner sees
+    shown : Demonstration that the learner is shown
     patience : Patience
 
     Returns
@@ -57,11 +63,11 @@ def weight_doubt(problem: Problem, patience: Patience) -> WeightDoubt | None:
     """
     if problem.inferred is None:
         return None
-    weights, view = problem.inferred.plausible.points, problem.worldview
+    weights = problem.inferred.plausible.points
     if problem.world.model is not None:
         places = np.linspace(0, len(weights) - 1, TRIED).round().astype(int)
         weights = weights[np.unique(places)]
-    between = patience.spared(lambda: _guaranteed(problem, weights))
+    between = patience.spared(lambda: _guaranteed(problem, view, shown, weights))
     if between is None:
         return None
     risks = [teaching_risk(view, w) for w in weights]
@@ -74,9 +80,8 @@ def weight_doubt(problem: Problem, patience: Patience) -> WeightDoubt | None:
     )
 
 
-def _guaranteed(problem: Problem, weights: Floats) -> Floats:
+def _guaranteed(problem: Problem, view: Worldview, shown: Demonstration, weights: Floats) -> Floats:
     """Between which the guarantee lies under each of some weights, [n, 2]."""
-    view, shown = problem.worldview, problem.task.demonstration
     if problem.world.model is None:
         return certify(
             problem.mdp,

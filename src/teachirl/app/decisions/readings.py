@@ -116,7 +116,13 @@ def _both(problem: Problem, view: Worldview, patience: Patience) -> tuple[Readin
     )
     first, second = (
         Reading(
-            name, each.within(view, shown), _guaranteed(problem, view, each, patience), confidence
+            name,
+            each.within(view, shown),
+            max(
+                _guaranteed(problem, part, each, patience)
+                for part in (_parts(problem, view) if each.keeps(shown) else [view])
+            ),
+            confidence,
         )
         for name, each, confidence in named
     )
@@ -160,6 +166,13 @@ def _readings(problem: Problem, view: Worldview, patience: Patience) -> Readings
     )
 
 
+def _parts(problem: Problem, view: Worldview) -> list[Worldview]:
+    """A view after each step that led to it: who matches the expert does so in all of them."""
+    fewest, rows = problem.worldview.n_rows, view.n_rows
+    fewer = (Worldview(view.matrix[:n]) for n in range(fewest, rows))
+    return [*fewer, view]
+
+
 def _guaranteed(problem: Problem, view: Worldview, matching: Matching, patience: Patience) -> float:
     task, seconds = problem.task, min(patience.left(), ASIDE)
     return task.guaranteed(view, task.demonstration, matching, max_seconds=seconds)
@@ -175,14 +188,14 @@ def _enough(
     if wanted == 0.0:
         return None
 
-    def missing(mismatch: float) -> set[GoalKind]:
+    def missing(mismatch: float | None, seen: Worldview = view) -> set[GoalKind]:
         limit = min(patience.left(), ASIDE)
-        promise = goals.promise(view, shown, Matching(mismatch), max_seconds=limit)
+        promise = goals.promise(seen, shown, Matching(mismatch), max_seconds=limit)
         if goals:
             return {goal.kind for goal in goals.unmet(promise)}
         return {GoalKind.GUARANTEE} if promise.performance < nearly else set()
 
-    if not missing(expert.mismatch):
+    if not all(missing(None, part) for part in _parts(problem, view)):
         return Enough(wanted, expert.mismatch, 0, 0)
     least, most = recordings.mismatch, max(expert.mismatch, recordings.mismatch)
     missed, along = missing(least), shown.along

@@ -16,6 +16,7 @@ from ...views.worldview import Worldview
 from ..problem import Problem
 from .comparison import Difference, Shortfall
 from .demonstration import WhatToShow
+from .doubt import WeightDoubt, weight_doubt
 from .misses import if_missed
 from .patience import Cut, Patience
 from .readings import Reading, Readings, both_readings, readings
@@ -106,6 +107,12 @@ class TeachingPlan:
         """What is guaranteed once it is followed, of learners who miss a little; None if there was
         no time for it."""
         return if_missed(self.problem, self.view, self.demonstration, self.patience)
+
+    @cached_property
+    def doubt(self) -> WeightDoubt | None:
+        """What it guarantees under other plausible weights; None if they were not inferred, or
+        there was no time for it."""
+        return weight_doubt(self.problem, self.view, self.demonstration, self.patience)
 
     @cached_property
     def readings_before(self) -> tuple[Reading, Reading] | None:

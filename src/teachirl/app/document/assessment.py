@@ -39,6 +39,7 @@ from .elements import (
     Table,
 )
 from .expert import baseline_words, what_the_expert_does
+from .inferred import other_weights
 from .notes import LEFT_OUT, cut_short, why_below
 from .stakes import (
     goals_elements,
@@ -82,6 +83,7 @@ def assessment_headline(problem: Problem, found: Assessment) -> Headline:
     ), (
         Sentence(_of_everyone(found)),
         stakes_sentence(problem, found.stakes, "As things stand"),
+        other_weights(found.doubt, "as things stand"),
         Sentence(_goals_now(found)),
         cut_short(found.cut, found.patience.seconds, kept=found.unfinished),
         Sentence(found.blind_spot.sentence, "blind_spot"),
@@ -223,7 +225,9 @@ def what_is_guaranteed(problem: Problem, found: Assessment) -> Section:
         found.guarantees,
         "guarantees",
     )
-    missing = "" if proved.theorem_1 is not None else f"Theorem 1: {_left_out(problem)}"
+    missing = f"Theorem 1: {_left_out(problem)}"
+    if proved.theorem_1 is not None:
+        missing = _for_the_recordings(found, "Theorem 1 allows")
     elements: tuple[Element, ...] = table, Sentence(missing), *map(explained, found.guarantees)
     return Section("What is guaranteed", elements)
 
@@ -333,6 +337,8 @@ def how_the_expert_looks(problem: Problem, found: Assessment) -> Section:
     said: tuple[Sentence, ...] = (Sentence(_left_out(problem)),)
     if proved.theorem_2 is not None and proved.look is not None:
         said = Sentence(proved.theorem_2.sentence), Sentence(_look(proved.look))
+        allowed = _for_the_recordings(found, "Both allow")
+        said += (Sentence(f"{allowed} It is no sign of missing features."),) if allowed else ()
     about = (
         "Theorem 2 of the paper and the exact answer ask the other way round: is there a reward in "
         "the learner's own features under which the expert does the best there is? If not, a "
@@ -341,6 +347,15 @@ def how_the_expert_looks(problem: Problem, found: Assessment) -> Section:
     )
     title = "Can the expert's behaviour look optimal to the learner?"
     return Section(title, (Explanation(about), Bullets(said, "looks")))
+
+
+def _for_the_recordings(found: Assessment, allows: str) -> str:
+    """By what more episodes would tighten what is said; nothing if nothing was recorded."""
+    if found.demonstration.error == 0.0:
+        return ""
+    off = at_most(found.demonstration.error)
+    error = f"an error of the recordings of {off} in all features"
+    return f"{allows} for {error}, which may be most of it."
 
 
 def _look(look: Look) -> str:

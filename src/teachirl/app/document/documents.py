@@ -146,7 +146,7 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
         doubts = (*doubts, one_of_several(problem))
     doubted = Data("doubts", lambda: [each.text for each in doubts])
     yield Section("In short", (Facts(facts), Bullets((*doubts, *sentences)), doubted))
-    yield what_the_expert_is_after(problem, known)
+    yield what_the_expert_is_after(problem, known, _first(found, TeachingPlan))
     yield what_the_recordings_say(problem, known, _first(found, TeachingPlan))
     yield rests_on(problem, known)
     yield what_the_log_leaves_open(problem, known)

@@ -7,19 +7,43 @@ import numpy as np
 from ...demonstrations.plausible_weights import PlausibleWeights
 from ...figures.digits import asked, percent_at_least, percent_at_most, risk
 from ...precision import DEPENDENT
-from ..decisions import Assessment
+from ..decisions import Assessment, TeachingPlan, WeightDoubt
 from ..problem import Problem
 from .elements import Bullets, Column, Section, Sentence, Table
 from .notes import LEFT_OUT
 
 
-def what_the_expert_is_after(problem: Problem, found: Assessment | None) -> Section:
+def other_weights(doubt: WeightDoubt | None, when: str) -> Sentence:
+    """What is guaranteed if the weights that were inferred are others, in short.
+
+    Parameters
+    ----------
+    doubt : WeightDoubt; None if they were not inferred, or there was no time for it
+    when : of what it is said, as in "by the plan"
+
+    Returns
+    -------
+    Sentence, empty if there is nothing to say
+    """
+    if doubt is None:
+        return Sentence("")
+    low, high = _range(doubt)
+    return Sentence(
+        f"The weights were inferred, and are not certain: under {doubt.drawn} others that are as "
+        f"plausible, {low} to {high} are guaranteed {when}."
+    )
+
+
+def what_the_expert_is_after(
+    problem: Problem, found: Assessment | None, plan: TeachingPlan | None = None
+) -> Section:
     """All weights with their intervals; nothing if they were given.
 
     Parameters
     ----------
     problem : Problem
     found : Assessment, which says what is guaranteed under other weights; None if there is none
+    plan : TeachingPlan, which says what it guarantees under them; None if there is none
 
     Returns
     -------
@@ -47,20 +71,29 @@ def what_the_expert_is_after(problem: Problem, found: Assessment | None) -> Sect
     said = [problem.inferred.summary, _identified(problem, plausible)]
     if plausible.experts:
         said.append(PROVED if plausible.proved else SEARCHED)
-    doubt = None if found is None else found.doubt
-    if doubt is not None:
-        low, high = percent_at_least(doubt.guaranteed[0]), percent_at_most(doubt.guaranteed[1])
-        least, most = risk(doubt.risk[0]), risk(doubt.risk[1])
-        said.append(
-            f"Guarantees below are for the weights in the table. Under {doubt.drawn} others that "
-            f"were drawn from all that are plausible, {low} to {high} are guaranteed, and the "
-            f"teaching risk is {least} to {most}. So under {percent_at_least(1.0 - doubt.beyond)} "
-            f"of all of them, spread evenly, {low} or more are guaranteed (confidence "
-            f"{asked(doubt.confidence)}, if the draws count as independent)."
-        )
-    elif found is not None:
-        said.append(f"What is guaranteed under other plausible weights: {LEFT_OUT}")
+    if found is not None:
+        said.append(_under_others(found.doubt, "as things stand"))
+    if plan is not None and (plan.taught or found is None):
+        said.append(_under_others(plan.doubt, "by the plan"))
     return Section(title, (Bullets(tuple(map(Sentence, said)), "inferred"), table))
+
+
+def _under_others(doubt: WeightDoubt | None, when: str) -> str:
+    """What is guaranteed under other plausible weights, and of how many of them that holds."""
+    if doubt is None:
+        return f"What is guaranteed under other plausible weights: {LEFT_OUT}"
+    (low, high), least, most = _range(doubt), risk(doubt.risk[0]), risk(doubt.risk[1])
+    return (
+        f"Guarantees below are for the weights in the table. Under {doubt.drawn} others that "
+        f"were drawn from all that are plausible, {low} to {high} are guaranteed {when}, and the "
+        f"teaching risk is {least} to {most}. So under {percent_at_least(1.0 - doubt.beyond)} "
+        f"of all of them, spread evenly, {low} or more are guaranteed (confidence "
+        f"{asked(doubt.confidence)}, if the draws count as independent)."
+    )
+
+
+def _range(doubt: WeightDoubt) -> tuple[str, str]:
+    return percent_at_least(doubt.guaranteed[0]), percent_at_most(doubt.guaranteed[1])
 
 
 PROVED = (
@@ -98,4 +131,4 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
-__all__ = ["what_the_expert_is_after"]
+__all__ = ["other_weights", "what_the_expert_is_after"]

@@ -22,6 +22,7 @@ from .amounts import plain_amounts
 from .charts import plan_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
 from .expert import baseline_words
+from .inferred import other_weights
 from .notes import cut_short, why_below
 from .stakes import (
     all_asked_for,
@@ -54,6 +55,7 @@ def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
         Sentence(_searched(problem, plan), "searched"),
         cut_short(plan.cut, plan.seconds, kept=True),
         stakes_sentence(problem, plan.stakes, "After that"),
+        other_weights(plan.doubt, "by the plan"),
         Sentence(what_to_demonstrate(problem, plan), "demonstrate"),
     )
 
@@ -102,6 +104,11 @@ def _why_no_more(problem: Problem, plan: TeachingPlan) -> str:
     helpless = plan.lesson.status is LessonStatus.NOTHING_HELPS
     if helpless and plan.chosen.searched is Searched.SOME:
         return "of no other set is more proved, as the search for one was cut short"
+    if helpless and problem.matching.keeps(plan.demonstration):
+        return (
+            "with so little recorded, no feature that is left is proved to help, as it is known up "
+            "to an error of its own; record more"
+        )
     if plan.chosen.searched is not Searched.ALL or not helpless or not given:
         return str(plan.lesson.status)
     return (
