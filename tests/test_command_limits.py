@@ -16,6 +16,7 @@ from teachirl.app.decisions import (
     Searched,
     TooLittleTimeError,
     assess,
+    expert,
     expert_account,
     frontier,
     plan,
@@ -23,11 +24,13 @@ from teachirl.app.decisions import (
 from teachirl.app.decisions.assessment import _hidden
 from teachirl.app.document.documents import answer
 from teachirl.app.problem import read_problem
+from teachirl.app.render import console
 from teachirl.app.render.json import contents
 from teachirl.demonstrations import demonstration as demonstrations
 from teachirl.guarantees import gap_bounds
 from teachirl.guarantees.bounds import WorstCaseStatus
 from teachirl.guarantees.solvers import bundle
+from teachirl.learners import MinNormPoint
 from teachirl.mdp import clock, kernels
 from teachirl.teaching.rounds import Rounds
 
@@ -104,6 +107,15 @@ class TestPatience:
         patience.renew()
         assert patience.spared(lambda: 2 + 2) == 4
 
+    def test_after_ctrl_c_nothing_more_is_begun(self):
+        def interrupted():
+            raise KeyboardInterrupt
+
+        patience, called = Patience(), []
+        assert patience.spared(interrupted) is None and patience.cut is Cut.INTERRUPTED
+        assert patience.spared(lambda: called.append(1)) is None and not called
+        assert patience.left() < 0.01 and patience.share(0.5).over()
+
     def test_without_a_limit_nothing_is_late(self, monkeypatch):
         monkeypatch.setattr(clock, "seconds", lambda: 1e11)
         patience = Patience()
@@ -156,6 +168,25 @@ def test_what_is_proved_of_sets_is_advised(path, ticking):
             assert guaranteed_by(found) >= min(proved, 0.9 if goals else 1.0) - 2e-3
             some += found.chosen.searched is Searched.SOME and bool(found.taught)
     assert some
+
+
+def test_ctrl_c_is_told_whenever_it_comes(path, monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    whole, problem = assess(read_problem(path)), read_problem(path)
+    found = assess(problem)
+    monkeypatch.setattr(MinNormPoint, "learn", interrupted)  # after the first lines were made
+    assert found.cut is None
+    console.print_document(answer(problem, found))
+    assert "Cut short by Ctrl-C" in capsys.readouterr().out
+    monkeypatch.setattr(expert, "_ranges", interrupted)
+    problem = read_problem(path)
+    found = assess(problem)
+    assert found.cut is Cut.INTERRUPTED and found.guaranteed == whole.guaranteed
+    assert found.account.reward == whole.account.reward
+    said = contents(answer(problem, found))
+    assert said["cut_short"].startswith("Cut short by Ctrl-C") and said["guaranteed"]
 
 
 def guaranteed_by(found):

@@ -22,7 +22,7 @@ from ...views.teaching_risk import BlindSpot, blind_spot, relative_risk
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
 from .doubt import WeightDoubt, weight_doubt
-from .expert import ExpertAccount, expert_account
+from .expert import ExpertAccount, account_in_time
 from .kept import Kept, Proof
 from .misses import if_missed
 from .patience import Cut, Patience
@@ -247,7 +247,7 @@ def assess(
         worst=worst.value,
         expert=float(problem.weights @ shown.expectations),
         weights=problem.weights,
-        account=expert_account(problem, patience.last),
+        account=account_in_time(problem, patience),
         readings=readings(problem, view, patience),
         doubt=weight_doubt(problem, view, shown, patience),
         risk=risk,

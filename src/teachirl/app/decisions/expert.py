@@ -16,6 +16,7 @@ from ...mdp.policy import Policy
 from ...precision import INVISIBLE, ranks
 from ..problem import Baseline, Problem
 from ..problem.goals import doing_nothing
+from .patience import Patience
 
 # Who has less than this share of what there can be of a feature never collects it; who has all but
 # this share never avoids it.
@@ -196,6 +197,22 @@ def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
     )
 
 
+def account_in_time(problem: Problem, patience: Patience) -> ExpertAccount:
+    """`expert_account`, on Ctrl-C without what takes long.
+
+    Parameters
+    ----------
+    problem : Problem
+    patience : Patience
+
+    Returns
+    -------
+    ExpertAccount
+    """
+    found = patience.spared(lambda: expert_account(problem, patience.last))
+    return found or expert_account(problem, clock.seconds() - 1.0)
+
+
 def _ranges(mdp: MDP, features: np.ndarray) -> tuple[Floats, Floats] | None:
     """The least and the most that policies have of these features; None in a large world."""
     if len(features) * mdp.dynamics.transitions.nnz > PLANNED:
@@ -206,4 +223,4 @@ def _ranges(mdp: MDP, features: np.ndarray) -> tuple[Floats, Floats] | None:
     return -found[len(axes) :], found[: len(axes)]
 
 
-__all__ = ["Collected", "ExpertAccount", "expert_account"]
+__all__ = ["Collected", "ExpertAccount", "account_in_time", "expert_account"]

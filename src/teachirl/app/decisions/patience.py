@@ -57,12 +57,16 @@ class Patience:
         self.cut: Cut | None = None
 
     def left(self) -> float:
-        """Seconds, at least a thousandth."""
-        return max(self.until - clock.seconds(), 1e-3)
+        """Seconds, at least a thousandth; no more than that after Ctrl-C."""
+        return max(self._remaining, 1e-3)
+
+    @property
+    def _remaining(self) -> float:
+        return 0.0 if self.cut is Cut.INTERRUPTED else self.until - clock.seconds()
 
     def share(self, part: float, most: float = math.inf) -> Patience:
         """The patience for a part of the work: a share of the time left, and so much at most."""
-        return Patience(min(part * (self.until - clock.seconds()), most), self)
+        return Patience(min(part * self._remaining, most), self)
 
     def over(self) -> bool:
         """Whether to stop; asked only where there is more to do, which then is left."""
@@ -93,8 +97,14 @@ class Patience:
             ) from None
 
     def spared(self, work: Callable[[], T]) -> T | None:
-        """What the work comes to; None if there was no time for it, and `cut` says so."""
-        found = clock.in_time(self.last, work)
+        """What the work comes to; None if there was no time for it, or on Ctrl-C and after it, and
+        `cut` says so."""
+        if self.cut is Cut.INTERRUPTED:
+            return None
+        try:
+            found = clock.in_time(self.last, work)
+        except KeyboardInterrupt:
+            self.cut, found = Cut.INTERRUPTED, None
         if found is None and clock.seconds() > self.last:
             self.cut = self.cut or Cut.OUT_OF_TIME
         return found

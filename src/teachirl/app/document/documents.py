@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,8 +16,8 @@ from ..decisions import (
     Frontier,
     Patience,
     TeachingPlan,
+    account_in_time,
     acquaint,
-    expert_account,
 )
 from ..problem import Problem
 from .acquaintance import acquaintance_headline, not_known_yet, what_is_known
@@ -45,7 +45,7 @@ from .expert import warnings
 from .frontier import frontier_headline, what_a_budget_buys
 from .inferred import what_the_expert_is_after
 from .log import what_the_log_leaves_open
-from .notes import rests_on
+from .notes import cut_short, rests_on
 from .plan import plan_headline, what_is_different, what_to_teach
 from .plausible import if_the_reward_is_another, one_of_several
 from .recordings import what_the_recordings_say
@@ -131,13 +131,14 @@ def _title(problem: Problem) -> str:
 
 
 def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
+    whole = [each for each in found if getattr(each, "cut", None) is None]
     headlines = [KINDS[type(each)].headline(problem, each) for each in found]
     facts, sentences = (tuple(chain.from_iterable(each)) for each in zip(*headlines, strict=True))
     facts = tuple({fact.label: fact for fact in facts}.values())  # those that two have are one
     known = _first(found, Assessment)
     told = known or _first(found, Check)
-    patience = next((each.patience for each in found if hasattr(each, "patience")), Patience())
-    doubts = warnings(expert_account(problem, patience.last) if told is None else told.account)
+    patience = next((each.patience for each in _patient(found)), Patience())
+    doubts = warnings(account_in_time(problem, patience) if told is None else told.account)
     learner = None
     if problem.unknown is not None and _first(found, Acquaintance) is None:
         learner = patience.spared(lambda: acquaint(problem))
@@ -158,6 +159,13 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
         for make in KINDS[type(each)].sections:
             if not (idle and make is if_the_learner_misses):
                 yield make(problem, each)
+    # What ended the work after the first lines had been made.
+    late = [cut_short(each.patience.cut, each.patience.seconds) for each in _patient(whole)]
+    yield Section("Cut short", tuple(each for each in late[:1] if each.text))
+
+
+def _patient(found: Iterable[Decision]) -> Iterator[Assessment | TeachingPlan | Frontier]:
+    return (each for each in found if isinstance(each, (Assessment, TeachingPlan, Frontier)))
 
 
 def _report_sections(problem: Problem, found: list[Decision]) -> Iterator[Section]:
