@@ -205,6 +205,17 @@ def test_broken_episodes(lake, change, expected):
     assert expected in message
 
 
+def test_an_action_that_is_not_there_is_counted_or_left_out(lake):
+    with h5py.File(lake.parent / NAME / "data/main_data.hdf5", "r+") as file:
+        put("actions", 2, 4)(file[f"episode_{CUT}"])
+    assert "are impossible; skip" in message_of(lake)
+    skip = 'EXPERT"\nskip = "impossible"'
+    lake.write_text(TOML.replace('EXPERT"', skip).replace("EXPERT", NAME))
+    read = read_problem(lake).reward.expert
+    assert read.lengths[CUT] == 2 and not read.terminated[CUT]
+    assert (read.skipped.impossible, read.skipped.steps, read.skipped.lost) == (1, 28, 0)
+
+
 def test_an_episode_cannot_terminate_anywhere(lake):
     with h5py.File(lake.parent / NAME / "data/main_data.hdf5", "r+") as file:
         group = file[f"episode_{CUT}"]

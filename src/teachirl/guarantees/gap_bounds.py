@@ -137,11 +137,11 @@ def width_bound(case: Case, view: Worldview, w: Floats) -> Bound:
     blur = float(np.linalg.norm(theta)) * case.epsilon * ROUNDED_UP
     sentence = (
         "In the part of the reward that the learner cannot see, no policy is further below the "
-        f"expert than {hidden:.4g}"
+        f"expert than {_most(hidden)}"
     )
     if blur > 0.0:
         sentence += f", and in the part that is seen a mismatch of {case.epsilon:.3g} may cost "
-        sentence += f"another {blur:.4g}"
+        sentence += f"another {_most(blur)}"
     return Bound(
         "width",
         gap,
@@ -199,10 +199,10 @@ def width_and_theorem_1(
             of = "what policies can change of the reward"
     sentence = (
         f"The direction of {of} is at a cosine of {risk:.2f} to what is not seen, and policies "
-        f"can be {diameter:.3g} apart: that may cost {hidden:.4g}"
+        f"can be {diameter:.3g} apart: that may cost {_most(hidden)}"
     )
     if case.epsilon > 0.0:  # else it is that of rounding
-        sentence += f", and a mismatch of {case.epsilon:.3g} another {blur:.4g}"
+        sentence += f", and a mismatch of {case.epsilon:.3g} another {_most(blur)}"
     theorem_1 = Bound(
         "Theorem 1",
         up(hidden + blur),
@@ -222,6 +222,10 @@ def width_and_theorem_1(
     if width.gap > theorem_1.gap:  # by rounding; what Theorem 1 proves holds for width
         width = replace(width, gap=theorem_1.gap, least=max(width.least, theorem_1.least))
     return width, theorem_1
+
+
+def _most(amount: float) -> str:
+    return at_most(amount) if math.isfinite(amount) else "any amount"
 
 
 def _theorem_1(
