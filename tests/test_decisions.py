@@ -31,6 +31,7 @@ from teachirl.app.document.elements import Bullets
 from teachirl.app.problem import Show, read_problem
 from teachirl.app.render.json import contents
 from teachirl.figures.digits import at_most, counted, percent_at_least, percent_at_most
+from teachirl.guarantees.solvers import bundle
 from teachirl.guarantees.worst_case import worst_case
 from teachirl.learners import Adversarial, LearnStatus, MinNormPoint, Projection
 from teachirl.mdp import clock
@@ -689,6 +690,24 @@ class TestPlan:
             assert same.guaranteed - known <= step.guaranteed <= same.guaranteed + 1e-9
             assert math.isnan(step.performance) == (number > rounds)
         assert said(asked, found)["cut_short"].startswith("Cut short by Ctrl-C")
+
+    def test_on_ctrl_c_what_is_proved_of_a_set_stays(self, problem, monkeypatch):
+        search = SETS.SetSearch(problem(GRID), Patience())
+        every, real, calls = len(search.order) - 1, bundle.Search.look, iter(range(9))
+        before = search.bounds.lower[every]
+
+        def look(*given):
+            if next(calls) == 2:
+                raise KeyboardInterrupt
+            return real(*given)
+
+        monkeypatch.setattr(bundle.Search, "look", look)
+        with pytest.raises(KeyboardInterrupt):
+            search.tighten(every)
+        known = search.bounds.lower[every]
+        assert before < known and not search.bounds.done[every]
+        assert search.bounds.proved(every) == pytest.approx(known + search.bounds.earned, abs=1e-9)
+        assert search.guaranteed(every) <= guaranteed(search.problem, range(5)) + 1e-9
 
     def test_one_price_for_all(self, problem):
         text = re.sub(r"cost = .*", "cost = 2.0", GRID)

@@ -77,9 +77,11 @@ class PooledSets(SetBounds):
         self.turn += 1
         search = self._begun(chosen)
         enough = max(room, 0.9 * search.asked)
-        clock.in_time(deadline, lambda: self._settle(search, bar, deadline, enough))
-        self.solves += search.solves
-        self._note(chosen, search)
+        try:
+            clock.in_time(deadline, lambda: self._settle(search, bar, deadline, enough))
+        finally:  # on Ctrl-C as well, what is proved holds
+            self.solves += search.solves
+            self._note(chosen, search)
 
     def proved(self, chosen: int) -> float:
         task, view = self.task, self.view_of(chosen)
