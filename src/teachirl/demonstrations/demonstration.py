@@ -255,7 +255,9 @@ class Demonstration:
         tuple of two float; the same if there is no error
         """
         middle = float(weights @ self.expectations)
-        off = float(np.linalg.norm(weights)) * self.error * ROUNDED_UP
+        if self.error == 0.0:
+            return middle, middle
+        off = length_at_most(weights) * self.error * ROUNDED_UP
         low, high = middle - off, middle + off
         place = None if self.along is None else self.along.places(weights[None])
         if self.along is not None and place is not None:
