@@ -20,19 +20,25 @@ from teachirl.app.decisions import (
     expert_account,
     frontier,
     plan,
+    undiscounted,
 )
 from teachirl.app.decisions.assessment import _hidden
+from teachirl.app.decisions.set_search import SetSearch
 from teachirl.app.document.documents import answer
 from teachirl.app.problem import read_problem
 from teachirl.app.render import console
 from teachirl.app.render.json import contents
 from teachirl.demonstrations import demonstration as demonstrations
+from teachirl.guarantees import bounds as bounds_module
 from teachirl.guarantees import gap_bounds
 from teachirl.guarantees.bounds import WorstCaseStatus
 from teachirl.guarantees.solvers import bundle
 from teachirl.learners import MinNormPoint
 from teachirl.mdp import clock, kernels
+from teachirl.teachers.set_bounds import set_bounds
+from teachirl.teaching.matching import Matching
 from teachirl.teaching.rounds import Rounds
+from teachirl.teaching.task import Task
 
 TEXT = """
 [world]
@@ -287,6 +293,67 @@ class TestRounds:
         assert late.round.risk == whole.round.risk
         for name in ("relative_risk", "mismatch", "performance"):
             assert math.isnan(getattr(late.round, name))
+
+    def test_what_is_proved_by_other_means_has_to_do(self, rounds, monkeypatch):
+        """A round that must be there searches for nothing once the time is up."""
+        late = rounds(clock.seconds() - 1.0)
+        reward = 0.5 * (late.task.worst.lower + late.task.best.value)
+        late.proved = lambda taught: reward + len(taught)
+        monkeypatch.setattr(Task, "worst_case", None)
+        assert [each.promise.reward for each in late] == [reward, reward + 1.0]
+
+
+class TestProofs:
+    @pytest.fixture
+    def task(self, path):
+        path.write_text(BLIND)
+        return read_problem(path).task
+
+    def test_of_sets_that_were_searched_take_no_plan(self, task, monkeypatch):
+        bounds = set_bounds(task, Matching(), range(4))
+        for chosen in (3, 8, 9):
+            bounds.tighten(chosen, -math.inf)
+        exact = [bounds.proved(chosen) for chosen in range(16)]
+        solves = bounds.solves
+        with monkeypatch.context() as patch:
+            patch.setattr(bounds_module, "optimal_policy", None)
+            known = [bounds.proved(chosen, -math.inf) for chosen in range(16)]
+        assert bounds.solves == solves
+        assert known == pytest.approx(exact, abs=2.0 * bounds.asked)
+        for chosen in range(16):
+            found = task.worst_case(bounds.view_of(chosen), task.demonstration, Matching())
+            assert known[chosen] <= found.upper
+
+    def test_a_record_is_none(self, task):
+        first, second = (set_bounds(task, Matching(), range(4)) for _ in range(2))
+        first.tighten(9, -math.inf)
+        record = first.record()
+        record["at"] = record["at"] + 1.0  # it says more than is true
+        second.resume(record)
+        assert second.proved(9, -math.inf) == pytest.approx(first.proved(9))
+
+    def test_a_frontier_searches_no_more_after_ctrl_c(self, path, monkeypatch):
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        path.write_text(BLIND)
+        whole = frontier(read_problem(path))
+        monkeypatch.setattr(SetSearch, "curve", interrupted)
+        monkeypatch.setattr(Task, "worst_case", None)
+        found = frontier(read_problem(path))
+        assert found.cut is Cut.INTERRUPTED
+        assert guaranteed_by(found) == pytest.approx(guaranteed_by(whole), abs=1e-6)
+
+
+def test_plain_amounts_take_no_longer_than_a_moment(path, ticking):
+    problem = read_problem(path)
+    found = assess(problem)
+    with pytest.raises(clock.OutOfTimeError), clock.limited(clock.seconds() - 1.0):
+        undiscounted(problem.mdp, found.witness)
+    assert "amounts" in contents(answer(problem, found))
+    ticking(0.02)
+    found.patience.last = 0.0
+    assert "amounts" not in contents(answer(problem, found))
 
 
 def test_what_is_required_is_taught_or_there_is_no_plan(path, ticking):

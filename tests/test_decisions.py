@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations, count, pairwise
 
 import numpy as np
 import pytest
@@ -26,6 +26,7 @@ from teachirl.app.decisions import (
 from teachirl.app.decisions.comparison import differences
 from teachirl.app.decisions.doubt import weight_doubt
 from teachirl.app.decisions.readings import readings
+from teachirl.app.decisions.whole_reward import showing
 from teachirl.app.document.documents import answer
 from teachirl.app.document.elements import Bullets
 from teachirl.app.problem import Show, read_problem
@@ -693,8 +694,9 @@ class TestPlan:
 
     def test_on_ctrl_c_what_is_proved_of_a_set_stays(self, problem, monkeypatch):
         search = SETS.SetSearch(problem(GRID), Patience())
-        every, real, calls = len(search.order) - 1, bundle.Search.look, iter(range(9))
-        before = search.bounds.lower[every]
+        # Without the first feature: all of them show the whole reward, which takes one look.
+        most, real, calls = len(search.order) - 2, bundle.Search.look, count()
+        before = search.bounds.lower[most]
 
         def look(*given):
             if next(calls) == 2:
@@ -703,11 +705,32 @@ class TestPlan:
 
         monkeypatch.setattr(bundle.Search, "look", look)
         with pytest.raises(KeyboardInterrupt):
-            search.tighten(every)
-        known = search.bounds.lower[every]
-        assert before < known and not search.bounds.done[every]
-        assert search.bounds.proved(every) == pytest.approx(known + search.bounds.earned, abs=1e-9)
-        assert search.guaranteed(every) <= guaranteed(search.problem, range(5)) + 1e-9
+            search.tighten(most)
+        known = search.bounds.lower[most]
+        assert before < known and not search.bounds.done[most]
+        assert search.bounds.proved(most) == pytest.approx(known + search.bounds.earned, abs=1e-9)
+        assert search.guaranteed(most) <= guaranteed(search.problem, range(1, 5)) + 1e-9
+
+    def test_what_shows_the_whole_reward_is_known_at_once(self, problem, monkeypatch):
+        """Ctrl-C after the first look: what is advised shows all that counts, and no more."""
+        asked = problem(GRID, asked=ti.Goals(0.9))
+        search = SETS.SetSearch(asked, Patience())
+        assert search.names(showing(search)) == ("cell 0", "cell 3", "cell 9", "cell 15")
+
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(SETS.SetSearch, "follow", interrupted)
+        found = plan(asked)
+        assert found.cut is Cut.INTERRUPTED and found.chosen.searched is Searched.SOME
+        assert {step.name for step in found.taught} == {"cell 0", "cell 3", "cell 9", "cell 15"}
+        assert found.stakes.performance == pytest.approx(1.0, abs=1e-9)
+        assert found.stakes.performance <= guaranteed(asked, range(5)) + 1e-9
+        # Where not all of it can be seen, or bought, there is no such set.
+        hidden = GRID.replace('"cell 5"]', '"cell 5"]\n[teach]\nforbidden = ["cell 9"]')
+        assert showing(SETS.SetSearch(problem(hidden), Patience())) is None
+        poor = problem(GRID, asked=ti.Goals(0.9), max_cost=6.0)
+        assert plan(poor).steps[-1].cost <= 6.0
 
     def test_one_price_for_all(self, problem):
         text = re.sub(r"cost = .*", "cost = 2.0", GRID)

@@ -204,8 +204,10 @@ def lower_bound(
     mismatch: float,
     theta: Floats,
     policy: Policy | None = None,
+    known: tuple[Floats, float] | None = None,
 ) -> float:
-    """The right hand side of (★), certified: one MDP is solved.
+    """The right hand side of (★), certified: one MDP is solved, unless what all policies have of
+    something very near w − Aᵀθ [k] at least is `known`.
 
     It holds for the demonstrated policy itself, whose feature expectations may differ from
     `expectations` by rounding, see `mdp.occupancy.expectation_error`. In a world that is known from
@@ -230,6 +232,10 @@ def lower_bound(
             most = mdp.largest_entries / (1.0 - mdp.discount)
             slack = combination_error(mdp, view, theta, q, most)
             return _put_together(least, shown, mismatch, theta, slack, k)
+    elif known is not None:
+        near, least = known
+        apart = float(np.abs(q - near) @ (mdp.largest_entries / (1.0 - mdp.discount)))
+        least = down(least - up(apart + sum_error(k + 2, apart)))
     else:
         least = -optimal_policy(mdp, -q).upper
     # ⟨w, μ⟩ = ⟨q, μ⟩ + ⟨Aᵀθ, μ⟩: what q and Aᵀθ miss by rounding counts once with μ, once with μ_T.

@@ -6,6 +6,7 @@ the pool's columns bounds g_S from above, and most sets are beaten by that alone
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -21,9 +22,10 @@ from ..guarantees.solvers.plans import Case
 from ..guarantees.solvers.view_coordinates import ViewCoordinates
 from ..mdp import clock
 from ..mdp.policy import Policy
-from ..precision import SOLVED
+from ..precision import DEPENDENT, SOLVED
 from ..teaching.matching import Matching
 from ..teaching.task import Task
+from ..views.linear_algebra import without_span
 from .race_search import IDLE, SOLVES, across, weigh
 from .sets import SetBounds
 
@@ -62,6 +64,7 @@ class PooledSets(SetBounds):
         self.asked, self._first = search.asked, search
         # Of each set that was tried: Bᵀθ [k], what it proves, and the step that was good there.
         self._known: dict[int, tuple[Floats, float, float]] = {}
+        self._proved: dict[int, float] = {}  # what searches here have, no record
         self._note(0, search)
 
     def add(self, policy: Policy) -> int:
@@ -83,11 +86,15 @@ class PooledSets(SetBounds):
             self.solves += search.solves
             self._note(chosen, search)
 
-    def proved(self, chosen: int) -> float:
-        task, view = self.task, self.view_of(chosen)
-        theta = view.multipliers(view.basis @ self._known[self._nearest(chosen)][0])
-        self.solves += 1
-        return lower_bound(task.mdp, view, task.weights, self.shown.expectations, 0.0, theta)
+    def proved(self, chosen: int, deadline: float = math.inf) -> float:
+        direction, lower, _ = self._known[self._nearest(chosen)]
+        inside = (proof for each, proof in self._proved.items() if each & chosen == each)
+        known = max(inside, default=-math.inf)
+        if known < lower + self.earned - self.asked:  # a record says more, which is no proof
+            deadline = math.inf
+        proved = clock.in_time(deadline, lambda: self._bound(chosen, direction))
+        self.solves += proved is not None
+        return known if proved is None else proved
 
     def witnessed(self, off: Floats, chosen: int) -> None:
         """A point that matches in a set, `off` [r + 1] from the demonstration along the basis and
@@ -98,7 +105,13 @@ class PooledSets(SetBounds):
         self.upper[found] = np.minimum(self.upper[found], off[-1])
 
     def _settle(self, search: Search, bar: float, deadline: float, room: float) -> None:
-        """Each MDP is solved for the θ of the pool's best mixture, as in a race; but see `IDLE`."""
+        """Each MDP is solved for the θ of the pool's best mixture, as in a race; but see `IDLE`.
+
+        Where w is among what is seen, θ = Bw proves that all who match earn the same.
+        """
+        basis, w = search.case.sight.basis, search.case.w
+        if np.linalg.norm(without_span(basis, w)) <= DEPENDENT * search.unit:
+            search.look(basis @ w)
         weigh(search)
         idle = 0
         while search.upper >= bar and search.upper - search.lower > room:
@@ -126,6 +139,7 @@ class PooledSets(SetBounds):
         plans = search.plans = _SetPlans(self, chosen, sight.basis)
         search.theta = search.centre = sight.basis @ direction
         search.lower = search.at_centre = lower
+        search.proof = None
         search.upper, search.t, search.solves = float(self.upper[chosen]), step, 0
         search.master = Master(len(search.theta), self.blocks.count)
         plans.fill(search.master, search.theta)
@@ -136,8 +150,18 @@ class PooledSets(SetBounds):
         if chosen not in self._known or search.lower > self._known[chosen][1]:
             direction = search.case.sight.basis.T @ search.theta
             self._known[chosen] = direction, search.lower, search.t
+            if search.proof is not None:
+                self._proved[chosen] = self._bound(chosen, direction, search.proof)
         others = self._with(chosen)
         self.lower[others] = np.maximum(self.lower[others], search.lower)
+
+    def _bound(
+        self, chosen: int, direction: Floats, known: tuple[Floats, float] | None = None
+    ) -> float:
+        """What Bᵀθ [k] proves of a set, rounding counted, given what its plan proved, if it is."""
+        task, view, shown = self.task, self.view_of(chosen), self.shown.expectations
+        theta = view.multipliers(view.basis @ direction)
+        return lower_bound(task.mdp, view, task.weights, shown, 0.0, theta, known=known)
 
     def record(self) -> dict[str, Floats]:
         known = sorted(self._known)

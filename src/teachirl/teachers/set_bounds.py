@@ -102,7 +102,7 @@ class _Separate(SetBounds):
             zip(record["sets"].astype(int).tolist(), record["proved"].tolist(), strict=True)
         )
 
-    def proved(self, chosen: int) -> float:
+    def proved(self, chosen: int, deadline: float = math.inf) -> float:
         known = self._proved.items()
         return max(
             (reward for each, reward in known if each == chosen or self._implies(each, chosen)),

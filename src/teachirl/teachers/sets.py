@@ -85,8 +85,14 @@ class SetBounds(ABC):
         """Tighten the bounds on a set, and with it on others."""
 
     @abstractmethod
-    def proved(self, chosen: int) -> float:
-        """What is proved of a set, rounding counted: the reward itself."""
+    def proved(self, chosen: int, deadline: float = math.inf) -> float:
+        """What is proved of a set, rounding counted: the reward itself.
+
+        Parameters
+        ----------
+        chosen : int, the set
+        deadline : float, by `clock.seconds`: how long there may be more digits to find
+        """
 
     @property
     def fingerprint(self) -> str:

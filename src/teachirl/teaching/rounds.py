@@ -18,7 +18,7 @@ import numpy as np
 from ..arrays import Ints, as_floats, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
-from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
+from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus, unsearched
 from ..guarantees.worst_case import LEAST
 from ..learners import Informed, Learned, Learner
 from ..learners.asking import learned_by
@@ -148,12 +148,10 @@ class Rounds(Iterator[Moment]):
         check_policy(task.mdp, self.policy)
         self.after, self.until, self.proved = after, until, proved
         if after is not None:
-            require(
-                isinstance(after, Lesson), f"after must be a Lesson, got {type(after).__name__}"
-            )
-            require(
-                start is None, "start is for a new lesson; the one to go on from has its policy"
-            )
+            kind = type(after).__name__
+            require(isinstance(after, Lesson), f"after must be a Lesson, got {kind}")
+            said = "start is for a new lesson; the one to go on from has its policy"
+            require(start is None, said)
             require(after.task is task, "after must be a lesson of this very task")
 
     def __next__(self) -> Moment:
@@ -196,7 +194,10 @@ class Rounds(Iterator[Moment]):
     def _worst_case(self, view: Worldview, shown: Demonstration) -> WorstCaseBounds | None:
         if not self.certified:
             return None
-        return self.task.worst_case(view, shown, self.matching, max_seconds=self._half)
+        task = self.task
+        if self.proved is not None and clock.seconds() >= self.until:  # what is proved has to do
+            return unsearched(task.model, view, task.weights)
+        return task.worst_case(view, shown, self.matching, max_seconds=self._half)
 
     def _promise(
         self,
@@ -296,8 +297,7 @@ class Rounds(Iterator[Moment]):
             self.unknown.give(feature)
 
     def _chosen(self, situation: Situation) -> Choice:
-        choice = self.teacher.choose(situation, self.rng)
-        return _checked_choice(choice, len(self.task.teachable))
+        return _checked_choice(self.teacher.choose(situation, self.rng), len(self.task.teachable))
 
     def _trained(
         self,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...guarantees.bounds import unsearched
 from ...guarantees.worst_case import LEAST
 from ...mdp import clock
 from ...study.progress import Progress
@@ -17,6 +18,7 @@ from .limited_sets import LimitedSets
 from .patience import Cut, Patience
 from .set_search import WORTH, SetSearch, Watch
 from .stakes import Stakes, expectations_there, stakes
+from .whole_reward import first_look
 
 # How long to search, unless told otherwise: as long as one likes to wait for a table.
 SECONDS = 60.0
@@ -163,9 +165,8 @@ def frontier(
     patience.renew()
     search.tighten(0, deadline=patience.last)
     with patience.work():
-        # What all of them guarantee bounds every set, and its plans serve every set.
         if not patience.over():
-            search.tighten(every - 1)
+            first_look(search)
         search.follow()
         search.best()  # as `teach` does: in no time is it worse than that
         plan.advance()
@@ -216,7 +217,7 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
 
 
 def _point(search: SetSearch, chosen: int) -> Point:
-    order, reward = search.order, search.bounds.proved(chosen)
+    order, reward = search.order, search.reward(chosen)
     last = int(np.searchsorted(search.cost[order], search.cost[chosen], "right"))
     most = float(search.bounds.hopes[order[:last]].max())
     guaranteed = float(search.task.relative_at_least(reward))
@@ -234,15 +235,17 @@ def _stakes(search: SetSearch, chosen: int) -> Stakes:
     """What a set guarantees, with a policy that shows it."""
     problem, view = search.problem, search.bounds.view_of(chosen)
     shown, patience = problem.task.demonstration, search.patience
-    left = max(patience.last - clock.seconds(), LEAST)
-    seconds = min(max(patience.left(), ASIDE), left)
-    found = problem.task.worst_case(view, shown, problem.matching, max_seconds=seconds)
+    left = patience.latest - clock.seconds()
+    seconds = max(min(max(patience.left(), ASIDE), left), LEAST)
+    found = unsearched(problem.model, view, problem.weights)
+    if left > 0.0:
+        found = problem.task.worst_case(view, shown, problem.matching, max_seconds=seconds)
     promise = problem.goals.promise(
         view,
         shown,
         problem.matching,
         known=found,
-        least=search.bounds.proved(chosen),
+        least=search.reward(chosen),
         max_seconds=seconds,
     )
     return stakes(problem, shown, promise, expectations_there(problem, found, patience))

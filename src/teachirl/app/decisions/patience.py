@@ -64,6 +64,11 @@ class Patience:
     def _remaining(self) -> float:
         return 0.0 if self.cut is Cut.INTERRUPTED else self.until - clock.seconds()
 
+    @property
+    def latest(self) -> float:
+        """When what goes with the answer has to be done: `last`, or at once after Ctrl-C."""
+        return -math.inf if self.cut is Cut.INTERRUPTED else self.last
+
     def share(self, part: float, most: float = math.inf) -> Patience:
         """The patience for a part of the work: a share of the time left, and so much at most."""
         return Patience(min(part * self._remaining, most), self)

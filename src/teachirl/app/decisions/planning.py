@@ -287,8 +287,8 @@ def _one_round(
         return patience.needed(REQUIRED)
     begun = 0 if rounds.now is None else len(rounds.now.taught) + 1
     left = max(len(rounds.task.required) + len(chosen.order) + 1 - begun, 1)
-    now = clock.seconds()
-    rounds.until = now if interrupted else now + max(patience.last - now, 0.0) / left
+    now, end = clock.seconds(), patience.last if chosen.proved is None else patience.until
+    rounds.until = now if interrupted else now + max(end - now, 0.0) / left
     # On Ctrl-C it begins again, in a hurry; a second one ends that as well.
     return nullcontext() if interrupted else patience.work()
 

@@ -152,14 +152,18 @@ class SetSearch:
 
     def guaranteed(self, chosen: int) -> float:
         """The relative performance that is proved of a set."""
-        return float(self.task.relative_at_least(self.bounds.proved(chosen)))
+        return float(self.task.relative_at_least(self.reward(chosen)))
+
+    def reward(self, chosen: int) -> float:
+        """The reward that is proved of a set, by the time that there has to be an answer."""
+        return self.bounds.proved(chosen, self.patience.latest)
 
     def proved(self, taught: Sequence[int]) -> float:
         """The reward that is proved of who was taught these features, what is required among them;
         else nothing is known."""
         if not set(self.task.required) <= set(taught):
             return -math.inf
-        return self.bounds.proved(sum(1 << j for j, i in enumerate(self.free) if i in taught))
+        return self.reward(sum(1 << j for j, i in enumerate(self.free) if i in taught))
 
     def at_most(self, reward: float) -> float:
         """A reward as a relative performance that is not exceeded."""

@@ -20,6 +20,7 @@ from .kept import Kept
 from .limited_sets import LimitedSets
 from .patience import Cut, Patience
 from .set_search import Mask, SetSearch, Watch
+from .whole_reward import first_look
 
 # Of the time for the search, what is added to find what a plan does not need.
 THIN = 0.25
@@ -129,7 +130,7 @@ def set_to_teach(
         sets = LimitedSets(search, allowed)
         if not limits:
             if not patience.over():
-                search.tighten(int(np.flatnonzero(allowed)[-1]))
+                first_look(search, allowed)
             search.follow(np.inf if search.goal is None else search.goal, allowed)
         if not patience.over():
             found = _best(search, sets, allowed, limits)

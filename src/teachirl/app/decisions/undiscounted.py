@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...arrays import Floats, frozen
+from ...mdp import clock
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
 from ...mdp.terminal import terminal_states
@@ -78,6 +79,7 @@ def undiscounted(mdp: MDP, policy: Policy | None) -> Undiscounted | None:
             counted = visits.copy()
         if going_on <= INVISIBLE or (step >= STEPS and going_on > 0.5):
             break
+        clock.look()
         visits += now
         now = step_on @ now
     whole = going_on <= INVISIBLE

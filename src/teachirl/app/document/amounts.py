@@ -11,7 +11,7 @@ from ...arrays import Floats, Ints
 from ...figures.digits import visible
 from ...mdp.policy import Policy
 from ...precision import INVISIBLE, ranks
-from ..decisions import Undiscounted, undiscounted
+from ..decisions import Patience, Undiscounted, undiscounted
 from ..problem import Problem
 from .elements import Column, Data, Element, Section, Sentence, Table
 
@@ -23,6 +23,7 @@ def plain_amounts(
     problem: Problem,
     policies: Mapping[str, Policy | None],
     when: str,
+    patience: Patience,
     whose: str = "expert",
 ) -> Section:
     """How much of each feature policies collect in an episode, or in 1000 steps.
@@ -32,15 +33,20 @@ def plain_amounts(
     problem : Problem
     policies : each Policy by what it is called, in JSON as well; None if it is not known
     when : in whose eyes they look the same, which tells one table of a report from another
+    patience : Patience: once there is an answer there is a moment for it, and no more
     whose : what the policy called ``expert`` is called in the table, as it may be another's
 
     Returns
     -------
     Section: the features that count, and those of which the policies have different amounts, what
-    differs most in reward first; empty if the world is too large, or no policy is known
+    differs most in reward first; empty if the world is too large, no policy is known, or time is up
     """
     mdp, weights = problem.mdp, problem.weights
-    found = {name: undiscounted(mdp, policy) for name, policy in policies.items()}
+    patience.renew()
+    found = {
+        name: patience.spared(partial(undiscounted, mdp, policy))
+        for name, policy in policies.items()
+    }
     known = {name: each for name, each in found.items() if each is not None}
     title = "In plain amounts"
     if not known:

@@ -179,6 +179,7 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
                 problem,
                 {"expert": found.demonstration.policy, "worst": found.witness},
                 "as things stand",
+                found.patience,
             ),
         ),
     )

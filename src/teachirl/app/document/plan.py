@@ -223,7 +223,7 @@ def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
             *(() if figure is None else (figure,)),
             Sentence(_nearness(problem, plan), "nearness"),
             *goals_elements(plan.stakes),
-            plain_amounts(problem, policies, "once taught", whose),
+            plain_amounts(problem, policies, "once taught", plan.patience, whose),
             Data("teacher", lambda: plan.teacher),
             Data("learner", lambda: plan.learner),
             Data("stop", lambda: plan.stop),

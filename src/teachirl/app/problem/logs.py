@@ -24,15 +24,10 @@ from .schema import LogWorld
 from .tables import Table, parquet_rows, read_table
 
 STEP = ("state", "action", "next_state")
-# What an estimate supposes of steps that were left out of a log.
-INDEPENDENT = (
-    "The confidence of the model supposes that they are mistakes of the log, which have nothing to "
-    "do with what really followed."
-)
 
 
-def estimated_world(world: LogWorld, place: Place, folder: Folder) -> tuple[EstimatedMDP, str]:
-    """The model that a log allows for, and what is to say of steps that were left out.
+def estimated_world(world: LogWorld, place: Place, folder: Folder) -> EstimatedMDP:
+    """The model that a log allows for.
 
     What may follow is what the table of successors says, or, of a table of steps, any state.
     """
@@ -41,8 +36,6 @@ def estimated_world(world: LogWorld, place: Place, folder: Folder) -> tuple[Esti
         if _has_steps(folder, world.log):
             file, counts = folder.file(world.log), ("count",)
             table = read_table(file, world.log, texts=STEP, numbers=counts, optional=counts)
-            if world.skip is not None:
-                raise FileFormatError("skip is for episodes only, and this is a table of steps")
         elif world.successors is None:
             raise FileFormatError(
                 "episodes need `successors`, which says what may follow what; without it expected "
@@ -61,11 +54,11 @@ def estimated_world(world: LogWorld, place: Place, folder: Folder) -> tuple[Esti
     possible = moves.mdp(phi, names, np.full(moves.n_states, 1.0 / moves.n_states), world.discount)
     start = _start(world, place, folder, moves, possible)
     with (place / "log").locating():
-        log, note = _log(world, folder, table, moves, possible)
+        log = _log(world.log, folder, table, moves, possible)
         features: Any = possible.features
         if outcomes is not None:
             features = outcomes
-        model = estimate_mdp(
+        return estimate_mdp(
             log,
             features,
             discount=world.discount,
@@ -74,7 +67,6 @@ def estimated_world(world: LogWorld, place: Place, folder: Folder) -> tuple[Esti
             start=start,
             feature_names=names,
         )
-    return model, note
 
 
 def _has_steps(folder: Folder, name: str) -> bool:
@@ -184,13 +176,11 @@ def _start(world: LogWorld, place: Place, folder: Folder, moves: Moves, possible
 
 
 def _log(
-    world: LogWorld, folder: Folder, table: Table | None, moves: Moves, possible: MDP
-) -> tuple[TransitionLog, str]:
+    name: str, folder: Folder, table: Table | None, moves: Moves, possible: MDP
+) -> TransitionLog:
     if table is None:
         # A log may begin anywhere, and so may the world of what is possible, but for the end.
-        seen = read_episodes(folder, world.log, possible, world.skip)
-        note = f"{seen.left_out} {INDEPENDENT}" if seen.left_out else ""
-        return TransitionLog.from_trajectories(possible, seen), note
+        return TransitionLog.from_trajectories(possible, read_episodes(folder, name, possible))
     keys = moves.keys(table)
     unknown = np.flatnonzero(~np.isin(keys, moves.pairs))
     table.refuse_rows(
@@ -204,7 +194,7 @@ def _log(
     states, actions = np.divmod(keys, len(moves.actions))
     steps = np.column_stack([states, actions, targets_of(table, moves.states)])
     dynamics = possible.dynamics
-    log = TransitionLog(
+    return TransitionLog(
         steps.astype(np.int64),
         counts.astype(np.int64),
         possible.n_states,
@@ -212,7 +202,6 @@ def _log(
         dynamics.state_names,
         dynamics.action_names,
     )
-    return log, ""
 
 
 __all__ = ["estimated_world"]

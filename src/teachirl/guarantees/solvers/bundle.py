@@ -147,6 +147,8 @@ class Search:
         self.highest, self.lowest = math.inf, -math.inf
         self.lower, self.upper = -math.inf, math.inf
         self.theta = np.zeros(len(case.sight.basis))
+        # What the lower bound rests on: w − Bᵀθ [k], of which all policies have so much at least.
+        self.proof: tuple[Floats, float] | None = None
         balls = 1 if case.sight.mismatch else 0
         self.master = Master(len(self.theta), plans.blocks.count + balls)
 
@@ -163,7 +165,7 @@ class Search:
             self.upper = 0.0
         if case.sight.mismatch:
             self.put_ball(np.zeros_like(self.theta))
-        self._note(self.theta, self.lowest - case.earned)
+        self._note(self.theta, self.lowest - case.earned, (case.w, self.lowest))
         self.plans.put(worst.policy, self.master)
         if case.policy is None:
             self.plans.put(best.policy, self.master)
@@ -329,7 +331,7 @@ class Search:
         finest = min(max(0.1 * self.asked / range_, 1e-13), 1e-3) if range_ else 1.0
         plan = self._plan(q, theta, finest)
         value = -plan.upper + float(theta @ case.shown) - sight.penalty(theta) - case.earned
-        self._note(theta, value)
+        self._note(theta, value, (q, -plan.upper))
         return value, self.plans.put(plan.policy, self.master)
 
     def _plan(self, q: Floats, theta: Floats | None, tolerance: float) -> Planned:
@@ -338,9 +340,9 @@ class Search:
         self.guess = plan.values
         return plan
 
-    def _note(self, theta: Floats, value: float) -> None:
+    def _note(self, theta: Floats, value: float, proof: tuple[Floats, float]) -> None:
         if value > self.lower:
-            self.lower, self.theta = value, theta
+            self.lower, self.theta, self.proof = value, theta, proof
 
     def put_ball(self, point: Floats) -> None:
         """Add a point of the ball [r]."""
