@@ -170,6 +170,46 @@ def test_many_rows_can_be_wrong(teachirl, folder):
     assert teachirl("check", path)[2].count("to sum to 1 within 1e-09, got 0.9\n") == 4
 
 
+def test_mistakes_of_all_kinds_in_a_table_are_told_at_once(teachirl, folder):
+    path = write_odd(folder, start="home,0.4\nattic,0.4\ncellar,0.1")
+    moves = ["home,go,mine,1", "home,stay,home,1", "home,stay,home,0", "mine,go,home,0.7"]
+    header = "state,action,next_state,probability"
+    table = folder / "odd_transitions.csv"
+    table.write_text("\n".join([header, *moves, "attic,go,home,1"]))
+    features = folder / "odd_features.csv"
+    features.write_text("state,gold,heat\nmine,0,3\nmine,1,4\n")
+
+    def told():
+        lines = teachirl("check", path)[2].splitlines()
+        return [line.replace(f"teachirl: {path}, world.", "") for line in lines]
+
+    assert told() == [
+        "transitions: odd_transitions.csv, line 4: expected each transition once, got that of line "
+        "3 again",
+        "transitions: odd_transitions.csv, line 5: expected the probabilities of state 'mine', "
+        "action 'go' to sum to 1 within 1e-09, got 0.7",
+        "features: odd_features.csv, line 3: expected each state once, got that of line 2 again",
+        "features: odd_features.csv: expected a row for state 'home', got none",
+        "features: odd_features.csv: expected a row for state 'attic', got none",
+        "start: odd_start.csv, line 4: there is no state 'cellar'; there are: home, mine, attic",
+        "start: odd_start.csv: expected probabilities that sum to 1 within 1e-09, got 0.9",
+    ]
+    table.write_text("\n".join([header, "home,go,hoem,1", "home,stay,home,-1"]))
+    assert told()[:2] == [
+        "transitions: odd_transitions.csv, line 2: next_state 'hoem' has no transitions of its "
+        "own; leave it empty where the episode ends; did you mean 'home'?",
+        "transitions: odd_transitions.csv, line 3: expected a probability from 0 to 1, got -1",
+    ]
+    # So are cells that cannot be read, up to a limit.
+    table.write_text("\n".join([header, "home,go", "mine,go,home,x", *["a,b,c,?"] * 30]))
+    lines = told()
+    assert lines[:2] == [
+        "transitions: odd_transitions.csv, line 2: expected 4 cells, as in the header, got 2",
+        "transitions: odd_transitions.csv, line 3, probability: expected a finite number, got 'x'",
+    ]
+    assert lines[19] == ("transitions: odd_transitions.csv: what follows line 21 was not looked at")
+
+
 def test_a_start_that_was_rounded_can_be_normalized(teachirl, folder):
     path = write_odd(folder, start="home,0.333\nmine,0.333\nattic,0.333")
     err = teachirl("check", path)[2]

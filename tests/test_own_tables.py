@@ -13,7 +13,6 @@ from teachirl.app.decisions import assess
 from teachirl.app.document.assessment import _of_everyone
 from teachirl.app.document.documents import report
 from teachirl.app.document.elements import Figure, Section
-from teachirl.app.document.notes import _skipped
 from teachirl.app.problem import read_problem
 
 
@@ -167,7 +166,7 @@ class TestImpossibleSteps:
         left = ti.read_trajectories(log, mdp, skip="impossible")
         assert left.lengths.tolist() == [1, 3] and left.terminated.tolist() == [False, True]
         assert (left.skipped.impossible, left.skipped.steps, left.skipped.lost) == (2, 2, 0)
-        assert _skipped(left.skipped, len(left)) == (
+        assert left.left_out == (
             "Of 2 recorded episodes, 1 has impossible steps, 2 in all. It counts as cut off before "
             "the first: 2 steps are left out."
         )
@@ -187,7 +186,8 @@ class TestImpossibleSteps:
         )
         ti.write_trajectories(folder / "same.csv", same, mdp)
         read = ti.read_trajectories(folder / "same.csv", mdp, skip="impossible")
-        assert read.skipped is None and read.pairs.tolist() == same.pairs.tolist()
+        assert read.skipped is None and read.left_out == ""
+        assert read.pairs.tolist() == same.pairs.tolist()
 
     def test_in_a_problem_file(self, teachirl, folder):
         (folder / "log.jsonl").write_text(LOG)

@@ -1,16 +1,24 @@
 """Problem files whose world is known from a log."""
 
+import csv
 import json
 import sys
 
+import gymnasium
+import minari
 import numpy as np
+import pyarrow as pa
 import pytest
+from minari.data_collector.episode_buffer import EpisodeBuffer
+from pyarrow import parquet
 
 import teachirl as ti
 from problem_files import message_of
 from teachirl.app import cli
 from teachirl.app.decisions import log_doubt, plan
 from teachirl.app.problem import read_problem
+from teachirl.app.problem.episodes import read_episodes
+from teachirl.app.problem.files import Folder
 
 SUCCESSORS = """state,action,next_state
 shore,walk,ice
@@ -52,6 +60,8 @@ EPISODES = [
     {"states": ["shore", "shore", "ice"], "actions": ["walk"] * 3, "terminated": True},
     {"states": ["ice", "ice"], "actions": ["wait", "walk"], "terminated": False},
 ]
+# As they are numbered: in the order of `successors`; the last is the end.
+STATES, ACTIONS = ["shore", "ice", "hut", ""], ["walk", "wait", "jump"]
 
 
 @pytest.fixture
@@ -94,10 +104,128 @@ def test_episodes_are_counted(folder):
     assert tries["shore, walk"] == 3 and tries["ice, walk"] == 2 and tries["hut, wait"] == 1
 
 
-def test_a_table_in_parquet(folder):
-    pa = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
+def steps_of(episodes):
+    """The columns of a table with a step a row."""
+    rows = [
+        (number, step, state, action, each["terminated"] and step == len(each["states"]) - 1)
+        for number, each in enumerate(episodes)
+        for step, (state, action) in enumerate(zip(each["states"], each["actions"], strict=True))
+    ]
+    names = ("episode", "step", "state", "action", "terminated")
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
+
+def buffer_of(episode):
+    """An episode as Minari keeps it, with what was seen last: the end, or where it was cut off."""
+    states, count = episode["states"], len(episode["states"])
+    ended = [False] * (count - 1) + [episode["terminated"]]
+    last = "" if ended[-1] else states[-1]
+    return EpisodeBuffer(
+        observations=[STATES.index(state) for state in [*states, last]],
+        actions=[ACTIONS.index(action) for action in episode["actions"]],
+        rewards=[0.0] * count,
+        terminations=ended,
+        truncations=[False] * (count - 1) + [not ended[-1]],
+    )
+
+
+def as_csv(folder, episodes):
+    columns = steps_of(episodes)
+    with (folder / "log.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
+    return "log.csv"
+
+
+def as_parquet(folder, episodes):
+    parquet.write_table(pa.table(steps_of(episodes)), folder / "log.parquet")
+    return "log.parquet"
+
+
+def as_minari(kind):
+    def write(folder, episodes):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("MINARI_DATASETS_PATH", str(folder / "recordings"))
+            minari.create_dataset_from_buffers(
+                "walks-v0",
+                [buffer_of(each) for each in episodes],
+                observation_space=gymnasium.spaces.Discrete(len(STATES)),
+                action_space=gymnasium.spaces.Discrete(len(ACTIONS)),
+                env="FrozenLake-v1",
+                eval_env="FrozenLake-v1",
+                algorithm_name="none",
+                author="nobody",
+                author_email="nobody",
+                code_permalink="none",
+                description="none",
+                data_format=kind,
+            )
+        return "recordings/walks-v0"
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "write",
+    [as_csv, as_parquet, *map(as_minari, ("hdf5", "arrow", "parquet"))],
+    ids=["csv", "parquet", "minari in hdf5", "minari in arrow", "minari in parquet"],
+)
+def test_a_log_says_the_same_in_every_format(folder, write):
+    """As the same episodes in JSON lines do, to the last bit: in a problem file, and without."""
+    wanted = read_problem(changed(folder, "log.csv", "episodes.jsonl"))
+    name = write(folder, EPISODES)
+    problem = read_problem(changed(folder, "log.csv", name))
+    model, expected = problem.world.model, wanted.world.model
+    possible = expected.nominal
+    log = ti.TransitionLog.from_trajectories(
+        possible, read_episodes(Folder(folder, False), name, possible)
+    )
+    again = ti.estimate_mdp(
+        log, possible.features, discount=0.9, successors=possible, start=possible.start
+    )
+    for found in (model, again):
+        assert found.n_steps == 7
+        assert [found.pair_name(pair) for pair in found.untried] == ["ice, jump"]
+        for field in ("lower", "upper", "radius", "tries"):
+            np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
+        rows = found.successors, expected.successors
+        assert (rows[0] != rows[1]).nnz == 0
+        np.testing.assert_array_equal(rows[0].indices, rows[1].indices)
+    least = [
+        ti.certify(each, problem.view, problem.weights, problem.task.demonstration).least_reward
+        for each in (model, again, expected)
+    ]
+    assert least[0] == least[1] == least[2]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [as_csv, as_parquet, as_minari("hdf5")],
+    ids=["csv", "parquet", "minari"],
+)
+def test_steps_that_cannot_follow_are_refused_or_left_out(folder, write):
+    """What led to them is not counted, as if the episode had been cut off there."""
+    wrong = {"states": ["shore", "ice", "shore"], "actions": ["walk"] * 3, "terminated": False}
+    name = write(folder, [*EPISODES, wrong])
+    path = changed(folder, "log.csv", name)
+    wanted = '1 of 11 steps, in 1 of 4 episodes, are impossible; skip = "impossible" leaves them'
+    assert wanted in message_of(path)
+    path.write_text(path.read_text().replace("[reward", 'skip = "impossible"\n[reward'))
+    problem = read_problem(path)
+    model = problem.world.model
+    assert model.n_steps == 8
+    tries = {model.pair_name(pair): int(n) for pair, n in enumerate(model.tries)}
+    assert tries["shore, walk"] == 4 and tries["ice, walk"] == 2
+    note = problem.world.note
+    assert note.startswith("Of 4 recorded episodes, 1 has impossible steps, 1 in all. ")
+    assert "1 step is left out. The confidence of the model supposes" in note
+
+
+def test_of_a_table_of_steps_nothing_is_left_out(folder):
+    path = changed(folder, "[reward.weights]", 'skip = "impossible"\n[reward.weights]')
+    assert "skip is for episodes only" in message_of(path)
+
+
+def test_a_table_in_parquet(folder):
     header, *lines = [line.split(",") for line in LOG.split()]
     columns = dict(zip(header, zip(*lines, strict=True), strict=True))
     columns["count"] = [int(count) for count in columns["count"]]

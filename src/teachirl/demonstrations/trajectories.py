@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Ints, checked_indices, frozen, some
 from ..errors import FileFormatError, InvalidInputError, TeachirlError, require
+from ..figures.digits import counted
 from ..mdp.model import MDP
 from ..mdp.terminal import terminal_states
 
@@ -147,6 +148,22 @@ class Trajectories:
 
     def __len__(self) -> int:
         return len(self.terminated)
+
+    @property
+    def left_out(self) -> str:
+        """What was left out as impossible, in two sentences; empty if nothing was."""
+        out = self.skipped
+        if out is None:
+            return ""
+        one = out.episodes == 1
+        whole = f", and {counted(out.lost, 'episode')} as a whole" if out.lost else ""
+        steps = f"{counted(out.steps, 'step')} {'is' if out.steps == 1 else 'are'}"
+        return (
+            f"Of {len(self) + out.lost} recorded episodes, {out.episodes} "
+            f"{'has' if one else 'have'} impossible steps, {out.impossible} in all. "
+            f"{'It counts' if one else 'They count'} as cut off before the first: {steps} left out"
+            f"{whole}."
+        )
 
     def __repr__(self) -> str:
         return (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...demonstrations.trajectories import Skipped
-from ...figures.digits import asked, at_most, counted, percent_at_least, percents_apart
+from ...figures.digits import asked, at_most, percent_at_least, percents_apart
 from ...guarantees.bounds import WorstCaseStatus
 from ..decisions import Assessment, Cut, Shortfall
 from ..problem import Problem
@@ -65,8 +64,8 @@ def _of_rewards(problem: Problem) -> Iterator[str]:
 def _of_episodes(problem: Problem) -> Iterator[str]:
     shown = problem.task.demonstration
     for episodes in (problem.reward.expert, shown.trajectories):
-        if episodes is not None and episodes.skipped is not None:
-            yield _skipped(episodes.skipped, len(episodes))
+        if episodes is not None and episodes.left_out:
+            yield episodes.left_out
     if shown.error > 0.0:
         count = "" if shown.trajectories is None else f"{len(shown.trajectories)} "
         allowed = "guarantees are for learners who match the episodes as `mismatch` says."
@@ -94,18 +93,6 @@ def _of_episodes(problem: Problem) -> Iterator[str]:
             f"Guarantees are for learners who match what they are shown up to {problem.mismatch:g} "
             "in their features."
         )
-
-
-def _skipped(left_out: Skipped, kept: int) -> str:
-    one = left_out.episodes == 1
-    whole = f", and {counted(left_out.lost, 'episode')} as a whole" if left_out.lost else ""
-    steps = f"{counted(left_out.steps, 'step')} {'is' if left_out.steps == 1 else 'are'}"
-    return (
-        f"Of {kept + left_out.lost} recorded episodes, {left_out.episodes} "
-        f"{'has' if one else 'have'} impossible steps, {left_out.impossible} in all. "
-        f"{'It counts' if one else 'They count'} as cut off before the first: {steps} left out"
-        f"{whole}."
-    )
 
 
 def _of_the_worst_case(assessment: Assessment) -> Iterator[str]:

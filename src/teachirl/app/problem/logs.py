@@ -24,10 +24,15 @@ from .schema import LogWorld
 from .tables import Table, parquet_rows, read_table
 
 STEP = ("state", "action", "next_state")
+# What an estimate supposes of steps that were left out of a log.
+INDEPENDENT = (
+    "The confidence of the model supposes that they are mistakes of the log, which have nothing to "
+    "do with what really followed."
+)
 
 
-def estimated_world(world: LogWorld, place: Place, folder: Folder) -> EstimatedMDP:
-    """The model that a log allows for.
+def estimated_world(world: LogWorld, place: Place, folder: Folder) -> tuple[EstimatedMDP, str]:
+    """The model that a log allows for, and what is to say of steps that were left out.
 
     What may follow is what the table of successors says, or, of a table of steps, any state.
     """
@@ -36,6 +41,8 @@ def estimated_world(world: LogWorld, place: Place, folder: Folder) -> EstimatedM
         if _has_steps(folder, world.log):
             file, counts = folder.file(world.log), ("count",)
             table = read_table(file, world.log, texts=STEP, numbers=counts, optional=counts)
+            if world.skip is not None:
+                raise FileFormatError("skip is for episodes only, and this is a table of steps")
         elif world.successors is None:
             raise FileFormatError(
                 "episodes need `successors`, which says what may follow what; without it expected "
@@ -54,11 +61,11 @@ def estimated_world(world: LogWorld, place: Place, folder: Folder) -> EstimatedM
     possible = moves.mdp(phi, names, np.full(moves.n_states, 1.0 / moves.n_states), world.discount)
     start = _start(world, place, folder, moves, possible)
     with (place / "log").locating():
-        log = _log(world.log, folder, table, moves, possible)
+        log, note = _log(world, folder, table, moves, possible)
         features: Any = possible.features
         if outcomes is not None:
             features = outcomes
-        return estimate_mdp(
+        model = estimate_mdp(
             log,
             features,
             discount=world.discount,
@@ -67,6 +74,7 @@ def estimated_world(world: LogWorld, place: Place, folder: Folder) -> EstimatedM
             start=start,
             feature_names=names,
         )
+    return model, note
 
 
 def _has_steps(folder: Folder, name: str) -> bool:
@@ -176,11 +184,13 @@ def _start(world: LogWorld, place: Place, folder: Folder, moves: Moves, possible
 
 
 def _log(
-    name: str, folder: Folder, table: Table | None, moves: Moves, possible: MDP
-) -> TransitionLog:
+    world: LogWorld, folder: Folder, table: Table | None, moves: Moves, possible: MDP
+) -> tuple[TransitionLog, str]:
     if table is None:
         # A log may begin anywhere, and so may the world of what is possible, but for the end.
-        return TransitionLog.from_trajectories(possible, read_episodes(folder, name, possible))
+        seen = read_episodes(folder, world.log, possible, world.skip)
+        note = f"{seen.left_out} {INDEPENDENT}" if seen.left_out else ""
+        return TransitionLog.from_trajectories(possible, seen), note
     keys = moves.keys(table)
     unknown = np.flatnonzero(~np.isin(keys, moves.pairs))
     table.refuse_rows(
@@ -194,7 +204,7 @@ def _log(
     states, actions = np.divmod(keys, len(moves.actions))
     steps = np.column_stack([states, actions, targets_of(table, moves.states)])
     dynamics = possible.dynamics
-    return TransitionLog(
+    log = TransitionLog(
         steps.astype(np.int64),
         counts.astype(np.int64),
         possible.n_states,
@@ -202,6 +212,7 @@ def _log(
         dynamics.state_names,
         dynamics.action_names,
     )
+    return log, ""
 
 
 __all__ = ["estimated_world"]

@@ -86,5 +86,10 @@ class Mistakes:
         if self.found:
             self.refuse()
 
+    def tell_any(self) -> None:
+        """If something was found, hand all of it to those who collect mistakes further out."""
+        if self.found:
+            raise FileFormatError("\n".join(self.found))
+
 
 __all__ = ["Mistakes", "ProblemFileError"]

@@ -11,7 +11,8 @@ from ...arrays import Floats, Ints
 from ...errors import FileFormatError
 from ...mdp.model import MDP
 from .files import MAX_STATES
-from .places import meant, shown
+from .mistakes import Mistakes
+from .places import meant, refuse_all, shown
 from .tables import Table
 
 # How far from 1 probabilities may sum; and how far if they are to be divided by their sum, where
@@ -48,9 +49,22 @@ class Moves:
     def rows(self) -> sp.csr_array:
         """array [P, S], or [P, S + 1] with the end; what is wrong with the table is told here, so
         that its states are known by then."""
+        table, rows, mistakes = self.table, self.places, Mistakes()
+        targets = mistakes.of(lambda: targets_of(table, self.states))
+        if targets is not None:
+            keys = rows * (self.n_states + 1) + targets
+            mistakes.of(lambda: table.refuse_repeats(keys, "transition"))
+        chances = mistakes.of(self._chances)
+        mistakes.tell_any()
+        assert targets is not None and chances is not None
+        return sp.csr_array(
+            (chances, (rows, targets)),
+            shape=(len(self.pairs), self.n_states + bool((targets == self.n_states).any())),
+        )
+
+    def _chances(self) -> Floats:
+        """array [n], the probabilities, which sum to 1 over the rows of a pair."""
         table, rows = self.table, self.places
-        targets = targets_of(table, self.states)
-        table.refuse_repeats(rows * (self.n_states + 1) + targets, "transition")
         chances = table.probabilities()
         sums = np.bincount(rows, weights=chances)
         bad = np.flatnonzero(np.abs(sums - 1.0) > self.tolerance)
@@ -62,10 +76,7 @@ class Moves:
                 f"{_offer(sums[rows[row]], self.tolerance)}"
             ),
         )
-        return sp.csr_array(
-            (chances / sums[rows] if self.normalize else chances, (rows, targets)),
-            shape=(len(self.pairs), self.n_states + bool((targets == self.n_states).any())),
-        )
+        return chances / sums[rows] if self.normalize else chances
 
     def checked(self) -> Moves:
         """Itself, if nothing is wrong with the table."""
@@ -97,25 +108,36 @@ class Moves:
         per_pair = "action" in table.texts
         keys = self.keys(table) if per_pair else table.index(self.states, "state")
         known = self.pairs if per_pair else np.arange(self.n_states)
-        table.refuse_repeats(keys, "state and action" if per_pair else "state")
+        what, mistakes = "state and action" if per_pair else "state", Mistakes()
+        mistakes.of(lambda: table.refuse_repeats(keys, what))
         unknown = np.flatnonzero(~np.isin(keys, known))
-        if len(unknown):
-            row = int(unknown[0])
-            table.refuse(row, f"{self.name_of(int(keys[row]))} has no transitions")
-        missing = np.setdiff1d(known, keys)
-        if len(missing):
-            key = int(missing[0]) * (1 if per_pair else len(self.actions))
-            name = self.name_of(key)
+        mistakes.of(
+            lambda: table.refuse_rows(
+                unknown, lambda row: f"{self.name_of(int(keys[row]))} has no transitions"
+            )
+        )
+
+        def missing(key: int) -> str:
+            name = self.name_of(key if per_pair else key * len(self.actions))
             name = name if per_pair else name.split(", action")[0]
-            raise FileFormatError(f"{table.name}: expected a row for {name}, got none")
+            return f"expected a row for {name}, got none"
+
+        absent = ((table.name, int(key)) for key in np.setdiff1d(known, keys))
+        mistakes.of(lambda: refuse_all(absent, missing))
+        mistakes.tell_any()
         return np.asarray(table.numbers[np.argsort(keys)])
 
     def start(self, table: Table) -> Floats:
         """array [S], without the end's."""
-        states = table.index(self.states, "state")
-        table.refuse_repeats(states, "state")
+        mistakes = Mistakes()
+        states = mistakes.of(lambda: table.index(self.states, "state"))
+        if states is not None:
+            known = states
+            mistakes.of(lambda: table.refuse_repeats(known, "state"))
+        chances = mistakes.of(lambda: start_chances(table, self.normalize))
+        mistakes.tell_any()
         start = np.zeros(self.n_states)
-        start[states] = start_chances(table, self.normalize)
+        start[states] = chances
         return start
 
     def mdp(self, phi: Floats, names: tuple[str, ...], start: Floats, discount: float) -> MDP:

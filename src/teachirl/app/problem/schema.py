@@ -146,6 +146,11 @@ class LogWorld(Strict):
         default=None,
         description="columns state, probability; without it all states are equally likely",
     )
+    skip: Literal["impossible"] | None = Field(
+        default=None,
+        description='of episodes: "impossible" to leave out steps that `successors` do not allow, '
+        "and what follows them in their episode; by default they are refused",
+    )
     confidence: float = Field(
         default=0.95,
         gt=0.0,

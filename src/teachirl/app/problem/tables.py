@@ -20,7 +20,7 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...errors import FileFormatError, MissingExtraError
 from .files import MAX_NUMBERS
-from .places import listed, meant, refuse_all, shown, similar
+from .places import KEPT, listed, meant, refuse_all, shown, similar
 
 MAX_NAME = 1000
 MAX_ROWS = 20_000_000
@@ -135,23 +135,28 @@ def read_table(
     number_places = [columns[each] for each in found_numbers]
     width, lines, flat = len(header), array("q"), array("d")
     known: dict[str, str] = {}  # one copy of each name
+    wrong: list[tuple[str, str]] = []
     for line, cells in rows:
         try:
             if len(cells) != width:
-                raise ValueError(f"expected {width} cells, as in the header, got {len(cells)}")
+                raise ValueError
             for place, column in text_places:
                 text = _text(cells[place])
                 column.append(known.setdefault(text, text))
             for place in number_places:
                 flat.append(_number(cells[place]))
-        except ValueError as error:
-            at = "" if len(cells) != width else f", {_first_bad(cells, header, found_texts)}"
-            raise FileFormatError(f"{name}, {unit} {line}{at}: {error}") from None
+        except ValueError:
+            row = f"{name}, {unit} {line}"
+            wrong += [(f"{row}{at}", what) for at, what in _wrong(cells, header, found_texts)]
+            if len(wrong) >= KEPT:
+                wrong[KEPT - 1 :] = [(name, f"what follows {unit} {line} was not looked at")]
+                break
         lines.append(line)
         if len(lines) > MAX_ROWS or len(flat) > MAX_NUMBERS:
             raise FileFormatError(
                 f"{name}: expected at most {MAX_ROWS} rows and {MAX_NUMBERS} numbers, got more"
             )
+    refuse_all(wrong, str)
     if not lines:
         raise FileFormatError(f"{name}: expected rows below the header, got none")
     table = np.array(flat, dtype=float).reshape(len(lines), len(found_numbers))
@@ -218,14 +223,18 @@ def _number(cell: Any) -> float:
     return value
 
 
-def _first_bad(cells: Sequence[Any], header: Sequence[Any], texts: dict[str, list[str]]) -> str:
-    """The column of the first cell that is wrong."""
-    for cell, column in zip(cells, header, strict=True):
+def _wrong(
+    cells: Sequence[Any], header: Sequence[Any], texts: dict[str, list[str]]
+) -> Iterator[tuple[str, str]]:
+    """What is wrong with a row: in which column, and how."""
+    if len(cells) != len(header):
+        yield "", f"expected {len(header)} cells, as in the header, got {len(cells)}"
+        return
+    for cell, column in zip(cells, map(str.strip, map(str, header)), strict=True):
         try:
-            (_text if str(column).strip() in texts else _number)(cell)
-        except ValueError:
-            return str(column).strip()
-    return ""
+            (_text if column in texts else _number)(cell)
+        except ValueError as error:
+            yield f", {column}", str(error)
 
 
 def _csv_rows(path: Path, name: str) -> Iterator[tuple[int, Sequence[Any]]]:

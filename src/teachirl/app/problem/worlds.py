@@ -52,9 +52,9 @@ def build_world(
             return gymnasium_world(
                 world.gymnasium, world.discount, arguments=world.arguments, seed=seed
             )
-    model = None
+    model, note = None, ""
     if isinstance(world, LogWorld):
-        model = estimated_world(world, place, folder)
+        model, note = estimated_world(world, place, folder)
         mdp, around = model.nominal, None
     elif isinstance(world, ModelWorld):
         mdp, around = _from_model(world, place, folder), None
@@ -68,7 +68,7 @@ def build_world(
         mdp, around = _from_tables(world, place, folder, mistakes)
     if world.map is not None:
         around = read_map(world.map, place / "map", folder, mdp)
-    return World(mdp, map=around or map_from_names(mdp), model=model)
+    return World(mdp, map=around or map_from_names(mdp), note=note, model=model)
 
 
 def _built_in(world: NamedCall, place: Place, seed: int) -> World:
