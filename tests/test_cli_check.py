@@ -90,7 +90,8 @@ def test_what_looks_odd_is_told(teachirl, folder):
         "- 'ghosts' is 0 wherever one can get: no policy has any of it",
         "- 'air' has the same value wherever one can get: no policy can change it",
         "- 'gold', 'shine' are equal wherever one can get",
-        "- 'heat' could be taught, but the learner sees it already",
+        # Heat is 3 more than gold wherever one gets.
+        "- 'heat', 'gold' could be taught, but what the learner sees already says as much",
         "- 1 state is never reached from the start, whatever one does: 'attic'.",
         "- plan.max_cost buys nothing",
     ):
@@ -98,6 +99,16 @@ def test_what_looks_odd_is_told(teachirl, folder):
     rows = {line.split()[0]: line.split() for line in out.splitlines() if line}
     # The expert goes to and fro: half of 1000 steps at the mine, and γ/(1 − γ²) discounted.
     assert rows["gold"] == ["gold", "1", "5", "0", "1", "50", "%", "4.737", "500", "4.737"]
+
+
+def test_multiples_are_told(teachirl, folder):
+    path = write_odd(folder)
+    table = folder / "odd_features.csv"
+    table.write_text("state,gold,air,heat\nhome,0.1,1,3\nmine,0.3,1,3.6\nattic,0,1,2\n")
+    assert "'gold'" not in teachirl("check", path)[1].split("Features, and")[0].split("in vain")[1]
+    table.write_text("state,gold,air,heat\nhome,0.1,1,-0.3\nmine,0.3,1,-0.9\nattic,0,1,2\n")
+    said = "- 'gold', 'heat' are multiples of each other wherever one can get"
+    assert said in teachirl("check", path)[1]
 
 
 def test_long_names_are_few_and_whole():

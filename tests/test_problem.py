@@ -253,7 +253,7 @@ def test_gymnasium_worlds_have_arguments_and_a_reward_made_of_features(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("foo = 3", r"world\.gymnasium: gymnasium cannot make 'FrozenLake-v1', foo = 3: .*'foo'"),
+        ("foo = 3", r"world\.arguments: gymnasium cannot make 'FrozenLake-v1', foo = 3: .*'foo'"),
         ('render_mode = "human"', r"world\.arguments\.render_mode: nothing is rendered"),
         ("desc = { a = 1 }", r"world\.arguments\.desc: expected a text, .* got a table of 1 key"),
         ("success_rate = inf", r"world\.arguments\.success_rate: expected .*, got inf"),

@@ -95,6 +95,19 @@ def test_the_model_is_what_the_log_says(folder):
     assert found.steps[-1].guaranteed > found.steps[0].guaranteed
 
 
+def test_columns_x_and_y_say_where_states_lie(folder):
+    table = folder / "features.csv"
+    header, *rows = table.read_text().split()
+    places = {"shore": "0,0", "ice": "1,0", "hut": "2,0"}
+    assert header.startswith("state,") and [row.split(",")[0] for row in rows] == list(places)
+    wanted = read_problem(folder / "problem.toml")
+    more = [f"{row},{place}" for row, place in zip(rows, places.values(), strict=True)]
+    table.write_text("\n".join([f"{header},x,y", *more]))
+    problem = read_problem(folder / "problem.toml")
+    assert problem.mdp.feature_names == wanted.mdp.feature_names
+    assert wanted.world.map is None and problem.world.map.cells.tolist() == [0, 1, 2, -1]
+
+
 def test_episodes_are_counted(folder):
     problem = read_problem(changed(folder, "log.csv", "episodes.jsonl"))
     model = problem.world.model

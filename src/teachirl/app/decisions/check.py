@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from ...arrays import Floats
 from ...mdp.model import MDP
 from ...precision import DEPENDENT
-from ...views.linear_algebra import unit_rows, without_span
+from ...views.linear_algebra import extended_basis, unit_rows, without_span
 from ..problem import Problem
 from .expert import ExpertAccount, expert_account
 from .undiscounted import Undiscounted, undiscounted
@@ -27,6 +27,7 @@ class Oddity(enum.Enum):
     CONSTANT = enum.auto()
     UNCHANGEABLE = enum.auto()
     SAME = enum.auto()
+    MULTIPLES = enum.auto()
     SEEN = enum.auto()
     UNREACHED = enum.auto()
     TOO_DEAR = enum.auto()
@@ -44,8 +45,9 @@ class Notice:
     Attributes
     ----------
     kind : Oddity: features that are 0, or the same, wherever one can get; features that count and
-        of which all policies have the same amount; features that are equal wherever one can get;
-        teachable ones that the learner sees already; states that nobody gets to; nothing
+        of which all policies have the same amount; features that are equal, or multiples of each
+        other, wherever one can get; teachable ones that the learner sees already, or whose amount
+        follows from what it sees; states that nobody gets to; nothing
         that `max_cost` could buy; nothing that could be taught; features of which what is shown
         has more, or less, than a limit allows
     names : of the features or states
@@ -238,16 +240,23 @@ def _notices(
     for i, each in enumerate(features):
         if each.name not in never and each.name != problem.world.reward_feature:
             own = slice(there.indptr[i], there.indptr[i + 1])
-            alike[there.indices[own].tobytes(), there.data[own].tobytes()].append(each.name)
-    for names in alike.values():
-        if len(names) > 1:
-            yield Notice(Oddity.SAME, tuple(names))
+            data = there.data[own]
+            shares = np.round(data / data[np.abs(data).argmax()], 12) + 0.0
+            alike[there.indices[own].tobytes(), shares.tobytes()].append(each)
+    for them in alike.values():
+        if len(them) > 1:
+            equal = len({(each.least, each.most) for each in them}) == 1
+            kind = Oddity.SAME if equal else Oddity.MULTIPLES
+            yield Notice(kind, tuple(each.name for each in them))
     taught, mdp = problem.teachables, problem.mdp
-    useless = np.flatnonzero(_in_span(problem.worldview.basis, taught.features))
+    unchanged = problem.task.indistinct.basis
+    known = extended_basis(problem.worldview.basis, unchanged)
+    vain = _in_span(known, taught.features) & ~_in_span(unchanged, taught.features)
+    useless = np.flatnonzero(vain | _in_span(problem.worldview.basis, taught.features))
     if len(useless):
         yield Notice(Oddity.SEEN, tuple(taught.names[i] for i in useless))
-    known = np.union1d(mdp.dynamics.reachable, np.array(problem.world.finals, dtype=np.int64))
-    lost = np.setdiff1d(np.arange(mdp.n_states), known)
+    visited = np.union1d(mdp.dynamics.reachable, np.array(problem.world.finals, dtype=np.int64))
+    lost = np.setdiff1d(np.arange(mdp.n_states), visited)
     if len(lost):
         yield Notice(Oddity.UNREACHED, tuple(mdp.dynamics.state_name(int(i)) for i in lost))
     offered = [i for i in range(len(taught.names)) if i not in taught.forbidden]

@@ -110,9 +110,13 @@ def _notice(notice: Notice) -> str:
             "any action lead there?"
         ),
         Oddity.SAME: f"{names} are equal wherever one can get: who sees one of them sees all.",
+        Oddity.MULTIPLES: (
+            f"{names} are multiples of each other wherever one can get: who sees one of them sees "
+            "all."
+        ),
         Oddity.SEEN: (
-            f"{names} could be taught, but the learner sees {it} already: that would be paid for "
-            "in vain."
+            f"{names} could be taught, but what the learner sees already says as much: that would "
+            "be paid for in vain."
         ),
         Oddity.UNREACHED: (
             f"{_counted(len(notice.names), 'state')} {is_} never reached from the start, whatever "

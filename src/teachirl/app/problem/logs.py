@@ -16,8 +16,10 @@ from ...demonstrations.transition_log import TransitionLog
 from ...errors import FileFormatError, require
 from ...mdp.estimated import EstimatedMDP
 from ...mdp.model import MDP
+from ...worlds.map import Map
 from .episodes import read_episodes
 from .files import MAX_NUMBERS, Folder
+from .maps import build_map, split_places
 from .moves import Moves, targets_of
 from .places import Place, shown
 from .schema import LogWorld
@@ -31,8 +33,11 @@ INDEPENDENT = (
 )
 
 
-def estimated_world(world: LogWorld, place: Place, folder: Folder) -> tuple[EstimatedMDP, str]:
-    """The model that a log allows for, and what is to say of steps that were left out.
+def estimated_world(
+    world: LogWorld, place: Place, folder: Folder
+) -> tuple[EstimatedMDP, Map | None, str]:
+    """The model that a log allows for, where the table of features says that its states lie, and
+    what is to say of steps that were left out.
 
     What may follow is what the table of successors says, or, of a table of steps, any state.
     """
@@ -57,7 +62,7 @@ def estimated_world(world: LogWorld, place: Place, folder: Folder) -> tuple[Esti
             name = world.successors
             after = read_table(folder.file(name), name, texts=STEP)
             moves = Moves(_evenly(after), False).checked()
-    phi, outcomes, names = _features(world, place, folder, moves)
+    phi, outcomes, names, where = _features(world, place, folder, moves)
     possible = moves.mdp(phi, names, np.full(moves.n_states, 1.0 / moves.n_states), world.discount)
     start = _start(world, place, folder, moves, possible)
     with (place / "log").locating():
@@ -74,7 +79,8 @@ def estimated_world(world: LogWorld, place: Place, folder: Folder) -> tuple[Esti
             start=start,
             feature_names=names,
         )
-    return model, note
+    with (place / "features").locating():
+        return model, None if where is None else build_map(where, model.nominal), note
 
 
 def _has_steps(folder: Folder, name: str) -> bool:
@@ -130,14 +136,16 @@ def _evenly(table: Table) -> Table:
 
 def _features(
     world: LogWorld, place: Place, folder: Folder, moves: Moves
-) -> tuple[Floats, Floats | None, tuple[str, ...]]:
-    """Those of states or pairs without the end's; of what follows, with the end's; their names."""
+) -> tuple[Floats, Floats | None, tuple[str, ...], Table | None]:
+    """Those of states or pairs without the end's; of what follows, with the end's; their names; and
+    where states lie."""
     with (place / "features").locating():
         table = read_table(
             folder.file(world.features), world.features, texts=STEP, optional=STEP[1:], further=True
         )
         if "next_state" not in table.texts:
-            return moves.features(table), None, table.columns
+            features, where = (table, None) if world.map is not None else split_places(table)
+            return moves.features(features), None, features.columns, where
         if "action" not in table.texts or not table.columns:
             raise FileFormatError(
                 f"{table.name}: expected columns {', '.join(STEP)} and one a feature"
@@ -165,7 +173,7 @@ def _features(
         mean = np.add.reduceat(rows.data[:, None] * outcomes, rows.indptr[:-1], axis=0)
         if moves.ends:  # which only leads to itself
             outcomes = np.vstack([outcomes, np.zeros(len(table.columns))])
-        return np.asarray(mean), outcomes, table.columns
+        return np.asarray(mean), outcomes, table.columns, None
 
 
 def _start(world: LogWorld, place: Place, folder: Folder, moves: Moves, possible: MDP) -> Floats:

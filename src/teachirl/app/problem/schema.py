@@ -140,7 +140,8 @@ class LogWorld(Strict):
     )
     features: Text = Field(
         description="columns state and one a feature; or state, action and one a feature; or "
-        "state, action, next_state and one a feature, for what depends on what follows"
+        "state, action, next_state and one a feature, for what depends on what follows; of the "
+        "first kind, x and y are no features but say where a state lies, unless `map` does"
     )
     start: Text | None = Field(
         default=None,

@@ -45,17 +45,18 @@ def build_world(
     if isinstance(world, GymnasiumWorld):
         if "render_mode" in world.arguments:
             (place / "arguments" / "render_mode").refuse("nothing is rendered; leave it out")
-        with (place / "gymnasium").locating():
-            # Of an id with a colon, gymnasium imports the part before it, whatever that does.
-            if not re.fullmatch(r"[\w./-]+-v[0-9]+", world.gymnasium, re.ASCII):
-                raise FileFormatError(f"expected an id like Taxi-v4, got {shown(world.gymnasium)}")
+        # Of an id with a colon, gymnasium imports the part before it, whatever that does.
+        if not re.fullmatch(r"[\w./-]+-v[0-9]+", world.gymnasium, re.ASCII):
+            got = shown(world.gymnasium)
+            (place / "gymnasium").refuse(f"expected an id like Taxi-v4, got {got}")
+        with (place / ("arguments" if world.arguments else "gymnasium")).locating():
             return gymnasium_world(
                 world.gymnasium, world.discount, arguments=world.arguments, seed=seed
             )
     model, note = None, ""
     if isinstance(world, LogWorld):
-        model, note = estimated_world(world, place, folder)
-        mdp, around = model.nominal, None
+        model, around, note = estimated_world(world, place, folder)
+        mdp = model.nominal
     elif isinstance(world, ModelWorld):
         mdp, around = _from_model(world, place, folder), None
     elif isinstance(world, SavedWorld):
