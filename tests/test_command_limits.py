@@ -31,7 +31,7 @@ from teachirl.app.render.json import contents
 from teachirl.demonstrations import demonstration as demonstrations
 from teachirl.guarantees import bounds as bounds_module
 from teachirl.guarantees import gap_bounds
-from teachirl.guarantees.bounds import WorstCaseStatus
+from teachirl.guarantees.bounds import WorstCaseStatus, unsearched
 from teachirl.guarantees.solvers import bundle
 from teachirl.learners import MinNormPoint
 from teachirl.mdp import clock, kernels
@@ -39,6 +39,8 @@ from teachirl.teachers.set_bounds import set_bounds
 from teachirl.teaching.matching import Matching
 from teachirl.teaching.rounds import Rounds
 from teachirl.teaching.task import Task
+from teachirl.views import potential_shaping
+from teachirl.views.potential_shaping import indistinct_directions
 
 TEXT = """
 [world]
@@ -302,6 +304,18 @@ class TestRounds:
         monkeypatch.setattr(Task, "worst_case", None)
         assert [each.promise.reward for each in late] == [reward, reward + 1.0]
 
+    def test_more_features_never_guarantee_less(self, rounds, monkeypatch):
+        """Whatever the search for what the larger view guarantees comes to."""
+        every = rounds(math.inf)
+        first = next(every)
+        assert first.promise.reward > every.task.worst.lower
+
+        def nothing(task, view, *_, **limits):
+            return unsearched(task.model, view, task.weights)
+
+        monkeypatch.setattr(Task, "worst_case", nothing)
+        assert next(every).promise.reward == first.promise.reward
+
 
 class TestProofs:
     @pytest.fixture
@@ -343,6 +357,17 @@ class TestProofs:
         found = frontier(read_problem(path))
         assert found.cut is Cut.INTERRUPTED
         assert guaranteed_by(found) == pytest.approx(guaranteed_by(whole), abs=1e-6)
+
+
+def test_what_looks_the_same_is_sought_column_by_column(monkeypatch):
+    """In a large world a column takes a tenth of a second."""
+    mdp, looks = ti.worlds.gridworld(6, block=2), []
+    whole = indistinct_directions(mdp)
+    monkeypatch.setattr(potential_shaping, "BLOCK", 1)
+    monkeypatch.setattr(potential_shaping.clock, "look", lambda: looks.append(1))
+    again = indistinct_directions(ti.worlds.gridworld(6, block=2))
+    assert len(looks) > mdp.n_features
+    assert again.basis.shape == whole.basis.shape
 
 
 def test_plain_amounts_take_no_longer_than_a_moment(path, ticking):

@@ -71,5 +71,10 @@ class Matching:
         """
         return self.nearest is None and self.varies(demonstration)
 
+    def grows(self, demonstration: Demonstration) -> bool:
+        """Whether all that is proved in a view holds in every larger one, be it that ε is the same
+        there: who matches in more features matches in fewer."""
+        return not self.varies(demonstration) or self.keeps(demonstration)
+
 
 __all__ = ["Matching"]

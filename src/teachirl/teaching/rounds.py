@@ -212,7 +212,7 @@ class Rounds(Iterator[Moment]):
         if late and self.proved is not None:
             least = self.proved(taught)
         now, before = self.now, None
-        if now is not None and now.demonstration is shown and self.matching.keeps(shown):
+        if now is not None and now.demonstration is shown and self.matching.grows(shown):
             before = now.promise
         limits = {"least": least, "max_seconds": self._half}
         return self.goals.promise(view, shown, self.matching, known=found, before=before, **limits)

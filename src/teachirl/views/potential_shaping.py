@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..arrays import Floats, frozen
+from ..mdp import clock
 from ..mdp.evaluation import Chain
 from ..mdp.model import MDP
 from ..precision import DEPENDENT, EPS
@@ -182,6 +183,7 @@ class _Reachable:
         rng = np.random.default_rng(0)  # one sketch is as good as another: what it finds is checked
         length = max(BLOCK // k, n_rows)
         for first in range(0, len(others), length):
+            clock.look()
             pairs = others[first : first + length]
             features = self.features[pairs if self.per_pair else self.states[pairs]]
             rows = features if isinstance(features, np.ndarray) else features.toarray()
@@ -200,6 +202,7 @@ class _Reachable:
         potentials = np.empty((len(self.first), len(scales)))
         width = max(BLOCK // len(self.first), 1)
         for start in range(0, len(scales), width):
+            clock.look()
             part = slice(start, start + width)
             rows = self.features[self.first] if self.per_pair else self.features
             rows = rows[:, part] if isinstance(rows, np.ndarray) else rows[:, part].toarray()

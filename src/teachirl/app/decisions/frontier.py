@@ -15,7 +15,7 @@ from ..problem import Problem
 from .comparison import ASIDE
 from .kept import Kept
 from .limited_sets import LimitedSets
-from .patience import Cut, Patience
+from .patience import GRACE, Cut, Patience
 from .set_search import WORTH, SetSearch, Watch
 from .stakes import Stakes, expectations_there, stakes
 from .whole_reward import first_look
@@ -238,7 +238,7 @@ def _stakes(search: SetSearch, chosen: int) -> Stakes:
     left = patience.latest - clock.seconds()
     seconds = max(min(max(patience.left(), ASIDE), left), LEAST)
     found = unsearched(problem.model, view, problem.weights)
-    if left > 0.0:
+    if left > GRACE:  # what it finds takes that long to prove
         found = problem.task.worst_case(view, shown, problem.matching, max_seconds=seconds)
     promise = problem.goals.promise(
         view,
