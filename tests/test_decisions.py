@@ -37,6 +37,7 @@ from teachirl.guarantees.worst_case import worst_case
 from teachirl.learners import Adversarial, LearnStatus, MinNormPoint, Projection
 from teachirl.mdp import clock
 from teachirl.teaching.matching import Matching
+from teachirl.teaching.rounds import Rounds
 from teachirl.teaching.task import Task
 
 SETS = import_module("teachirl.app.decisions.set_search")
@@ -965,9 +966,11 @@ class TestFrontier:
         ("cut", "allowed"),
         [*((Cut.OUT_OF_TIME, n) for n in (0, 4, 40, 120)), (Cut.INTERRUPTED, 120)],
     )
+    @pytest.mark.parametrize("most", [20, 2])
     def test_what_was_found_until_it_is_cut_short_holds(
-        self, problem, brute_force, monkeypatch, cut, allowed
+        self, problem, brute_force, monkeypatch, cut, allowed, most
     ):
+        monkeypatch.setattr(SETS, "MOST", most)
         asked, looks = problem(GRID, asked=ti.Goals(0.99)), iter(range(100_000))
         every = brute_force(None)
 
@@ -986,11 +989,31 @@ class TestFrontier:
         for point in found.points:
             members = frozenset(asked.task.names.index(name) for name in point.features)
             assert point.guaranteed <= every[members][1] + 1e-6
-            best = max(value for cost, value in every.values() if cost <= point.cost)
-            assert best <= point.at_most + 1e-6
+            if most == 20:  # else that is of sets of the two that were chosen from
+                best = max(value for cost, value in every.values() if cost <= point.cost)
+                assert best <= point.at_most + 1e-6
         cheapest = min(cost for cost, value in every.values() if value >= 0.99)
-        assert found.enough_at_least <= cheapest
+        assert most < 20 or found.enough_at_least <= cheapest
         assert found.enough is None or found.enough.cost >= cheapest
+
+    def test_what_a_greedy_plan_proved_of_very_many_features_is_not_lost(
+        self, problem, monkeypatch
+    ):
+        asked, seen, go_on = problem(GRID, asked=ti.Goals(0.99)), [], Rounds.__next__
+
+        def interrupted(self):
+            if len(seen) == 3:
+                raise KeyboardInterrupt
+            seen.append(go_on(self))
+            return seen[-1]
+
+        monkeypatch.setattr(SETS, "MOST", 4)
+        monkeypatch.setattr(Rounds, "__next__", interrupted)
+        found = frontier(asked)
+        assert found.cut is Cut.INTERRUPTED and found.sets == len(seen) == 3
+        for each, point in zip(seen, found.points, strict=True):
+            assert set(point.features) == {asked.task.names[i] for i in each.taught}
+            assert point.guaranteed == pytest.approx(each.round.guaranteed, abs=1e-6)
 
     def test_cut_short_it_is_no_worse_than_the_plan(self, problem, monkeypatch):
         monkeypatch.setattr(SETS.SetSearch, "curve", lambda *_: False)

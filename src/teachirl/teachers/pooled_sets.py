@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Floats
-from ..guarantees.bounds import lower_bound
+from ..guarantees.bounds import WorstCaseBounds, lower_bound
 from ..guarantees.solvers.blocks import Blocks, block_count
 from ..guarantees.solvers.bundle import Search
 from ..guarantees.solvers.master import Master
@@ -26,6 +26,7 @@ from ..precision import DEPENDENT, SOLVED
 from ..teaching.matching import Matching
 from ..teaching.task import Task
 from ..views.linear_algebra import without_span
+from ..views.worldview import Worldview
 from .race_search import IDLE, SOLVES, across, weigh
 from .sets import SetBounds
 
@@ -85,6 +86,16 @@ class PooledSets(SetBounds):
         finally:  # on Ctrl-C as well, what is proved holds
             self.solves += search.solves
             self._note(chosen, search)
+
+    def _learn(self, chosen: int, view: Worldview, found: WorstCaseBounds) -> None:
+        lower, upper = found.lower - self.earned, found.upper - self.earned
+        if chosen not in self._known or lower > self._known[chosen][1]:
+            step = self._known[self._nearest(chosen)][2]
+            self._known[chosen] = view.matrix.T @ found.theta, lower, step
+            self._proved[chosen] = found.lower
+        more, fewer = self._with(chosen), np.flatnonzero((self.numbers & ~chosen) == 0)
+        self.lower[more] = np.maximum(self.lower[more], lower)
+        self.upper[fewer] = np.minimum(self.upper[fewer], max(upper, lower))
 
     def proved(self, chosen: int, deadline: float = math.inf) -> float:
         direction, lower, _ = self._known[self._nearest(chosen)]

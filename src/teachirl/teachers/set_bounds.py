@@ -27,6 +27,7 @@ from ..mdp import clock
 from ..mdp.occupancy import expectations_of
 from ..teaching.matching import Matching
 from ..teaching.task import Task
+from ..views.worldview import Worldview
 from .pooled_sets import PooledSets
 from .sets import MOST, SetBounds
 
@@ -85,6 +86,9 @@ class _Separate(SetBounds):
             view, self.shown, self.matching, tolerance=self.tolerance, max_seconds=left
         )
         self.solves += found.solves
+        self._learn(chosen, view, found)
+
+    def _learn(self, chosen: int, view: Worldview, found: WorstCaseBounds) -> None:
         if found.status is WorstCaseStatus.INFEASIBLE:  # nothing is known of who comes near
             self._proved[chosen] = self.task.worst.lower
             self.upper[chosen] = self.lower[chosen]

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..errors import require
-from ..guarantees.bounds import checked_case
+from ..guarantees.bounds import WorstCaseBounds, checked_case
 from ..mdp import clock
 from ..mdp.documents import digest
 from ..teaching.matching import Matching
@@ -83,6 +83,22 @@ class SetBounds(ABC):
     @abstractmethod
     def _search(self, chosen: int, bar: float, deadline: float, room: float) -> None:
         """Tighten the bounds on a set, and with it on others."""
+
+    def learn(self, chosen: int, view: Worldview, found: WorstCaseBounds) -> None:
+        """Know what a search elsewhere found of a set.
+
+        Parameters
+        ----------
+        chosen : int, the set
+        view : Worldview, what is seen then, its rows in any order
+        found : WorstCaseBounds, of that view
+        """
+        self.tried.add(chosen)
+        self._learn(chosen, view, found)
+
+    @abstractmethod
+    def _learn(self, chosen: int, view: Worldview, found: WorstCaseBounds) -> None:
+        """Know what a search elsewhere found of a set, and what that says of others."""
 
     @abstractmethod
     def proved(self, chosen: int, deadline: float = math.inf) -> float:

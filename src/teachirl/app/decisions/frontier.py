@@ -163,7 +163,8 @@ def frontier(
     plan = progress.part("a greedy plan", 1, within=within)
     part = progress.part("sets of features", every, weight=0.01, within=within)
     patience.renew()
-    search.tighten(0, deadline=patience.last)
+    if not (search.tried and patience.over()):
+        search.tighten(0, deadline=patience.last)
     with patience.work():
         if not patience.over():
             first_look(search)

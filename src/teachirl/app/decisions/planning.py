@@ -18,11 +18,11 @@ from ...study.progress import Part, Progress
 from ...teaching.lesson import Lesson
 from ...teaching.lesson_record import LessonStatus
 from ...teaching.rounds import Moment, Rounds
-from ...teaching.task import Task
 from ...teaching.teacher import Teacher
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
 from .demonstration import WhatToShow, what_to_show
+from .greedy_plan import ample, same_price
 from .kept import Kept, Remembering
 from .patience import Cut, Patience
 from .set_search import WORTH, Known, Watch
@@ -156,19 +156,6 @@ def _rounds(problem: Problem, chosen: SetToTeach, teacher: Teacher) -> Rounds:
         goals=problem.goals,
         proved=chosen.proved,
     )
-
-
-def same_price(task: Task) -> bool:
-    """Whether all features cost the same."""
-    return bool((task.costs == task.costs[:1]).all())
-
-
-def ample(task: Task) -> float:
-    """More than all features cost: with this to spend, none is too dear, and gains count per cost.
-
-    ∞ if all cost the same, where it makes no difference.
-    """
-    return math.inf if same_price(task) else 2.0 * float(task.costs.sum())
 
 
 def _shown(problem: Problem, moments: list[Moment], patience: Patience) -> WhatToShow:
@@ -373,4 +360,4 @@ def _below(
     return None if found is None else (step, found)
 
 
-__all__ = ["ample", "plan", "same_price"]
+__all__ = ["plan"]

@@ -19,22 +19,18 @@ from ...arrays import Floats, Ints
 from ...mdp import clock
 from ...precision import ROUNDED, first_largest
 from ...study.progress import Part
-from ...teachers import GapGreedy
 from ...teachers.set_bounds import MOST, set_bounds
-from ...teaching.rounds import Rounds
+from ...views.linear_algebra import without_span
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE
-from .kept import Kept, Remembering
+from .greedy_plan import WORTH, taken_first
+from .kept import Kept
 from .patience import Patience
 
 Mask: TypeAlias = NDArray[np.bool_]
 
 # Seconds between two times that somebody is told what is known.
 BETWEEN = 0.5
-# Of very many features, the share of the time that a greedy plan has to take some.
-GREEDY = 0.9
-# Unless more was asked for, what adds less than this to what is guaranteed is not worth its cost.
-WORTH = 1e-3
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ class SetSearch:
     ----------
     free : tuple of int, the features to choose from
     left_out : int, how many features there are besides: of very many, those that a greedy plan
-        takes first are chosen from
+        takes first are chosen from, and what of the reward is not seen
     cost : array [2ⁿ], of each set, with what is required
     order : array [2ⁿ], the sets by cost, size and number
     goal : float, the reward that is asked for; None if there is none
@@ -91,13 +87,24 @@ class SetSearch:
         self.problem, self.task, self.patience = problem, problem.task, patience
         self.kept, self.watch, self._told = kept or Kept(), watch, -math.inf
         task = self.task
-        taken = (*task.required, *task.forbidden)
-        every = [i for i in range(len(task.names)) if i not in taken]
-        few = len(every) <= MOST
-        self.free = tuple(every if few else self._first_taken(every))
+        fixed = (*task.required, *task.forbidden)
+        every = [i for i in range(len(task.names)) if i not in fixed]
+        taken = taken_first(problem, MOST, patience, self.kept) if len(every) > MOST else []
+        hidden = without_span(task.worldview.basis, task.weights)
+        first = dict.fromkeys(
+            [
+                *(taken[-1].taught if taken else ()),
+                *np.flatnonzero(task.teachable @ hidden).tolist(),  # what the reward is made of
+                *every,
+            ]
+        )
+        self.free = tuple(sorted([i for i in first if i not in fixed][:MOST]))
         self.left_out = len(every) - len(self.free)
         self.bounds = set_bounds(task, problem.matching, self.free)
         self.kept.follow(self.bounds)
+        for each in taken:
+            if each.worst_case is not None and set(task.required) <= set(each.taught):
+                self.bounds.learn(self.number(each.taught), each.view, each.worst_case)
         numbers = self.bounds.numbers
         price, size = np.full(len(numbers), task.costs[list(task.required)].sum()), 0 * numbers
         for j, feature in enumerate(self.free):
@@ -110,29 +117,6 @@ class SetSearch:
         self.scale = max(task.best.value - task.zero, 0.0) or 1.0
         self.worth, self.same = worth * self.scale, SAME_GUARANTEE * self.scale
         self.goal = _goal(problem, self.bounds.earned)
-
-    def _first_taken(self, every: list[int]) -> list[int]:
-        """Of very many features, those that a greedy plan takes first; then the first others."""
-        task, problem = self.task, self.problem
-        teacher = Remembering(GapGreedy(tolerance=WORTH), problem)
-        self.kept.follow(teacher)
-        rounds = Rounds(
-            task,
-            teacher,
-            rng=np.random.default_rng(problem.seed),
-            budget=len(task.required) + MOST,
-            matching=problem.matching,
-        )
-        taken: list[int] = []
-        now = clock.seconds()
-        until = now + GREEDY * (self.patience.last - now)
-        while (each := clock.in_time(until, lambda: next(rounds, None))) is not None:
-            self.kept.now_and_then()
-            taken = [i for i in each.taught if i in every]
-            enough = each.guarantees(1.0 - WORTH) or len(taken) >= MOST
-            if enough or self.patience.over():
-                break
-        return sorted([*taken, *(i for i in every if i not in taken)][:MOST])
 
     @property
     def tried(self) -> int:
@@ -163,7 +147,11 @@ class SetSearch:
         else nothing is known."""
         if not set(self.task.required) <= set(taught):
             return -math.inf
-        return self.reward(sum(1 << j for j, i in enumerate(self.free) if i in taught))
+        return self.reward(self.number(taught))
+
+    def number(self, taught: Sequence[int]) -> int:
+        """The set of those features that can be chosen and were taught."""
+        return sum(1 << j for j, i in enumerate(self.free) if i in taught)
 
     def at_most(self, reward: float) -> float:
         """A reward as a relative performance that is not exceeded."""
@@ -393,7 +381,8 @@ def _twelve_digits(values: Floats) -> Floats:
     >>> print(_twelve_digits(np.array([0.0, 0.1 + 0.2, 1e6 / 3])))
     [0.00000000e+00 3.00000000e-01 3.33333333e+05]
     """
-    return np.array([float(f"{value:.12g}") for value in values.tolist()])
+    different, places = np.unique(values, return_inverse=True)
+    return np.array([float(f"{value:.12g}") for value in different.tolist()])[places]
 
 
 __all__ = ["WORTH", "Known", "Mask", "SetSearch", "Watch"]

@@ -16,7 +16,7 @@ from ..decisions import (
     Step,
     TeachingPlan,
 )
-from ..decisions.planning import same_price
+from ..decisions.greedy_plan import same_price
 from ..problem import Problem, Show
 from .amounts import plain_amounts
 from .charts import plan_figure
