@@ -338,6 +338,64 @@ class TestExpert:
         assert "it earns −16.77, less than doing nothing (wait)" in warnings(worse)[-1].text
 
 
+class TestInferredExpert:
+    """Of an expert whose weights are inferred only the recordings are known."""
+
+    @staticmethod
+    def recorded(problem, expert):
+        rng = np.random.default_rng(0)
+        seen = ti.sample_trajectories(problem.mdp, expert, episodes=60, horizon=80, rng=rng)
+        return replace(problem, reward=replace(problem.reward, weights=None, expert=seen))
+
+    @pytest.fixture
+    def dawdling(self, warehouse):
+        """One who prefers what is better, but hardly so."""
+        problem = warehouse()
+        soft = ti.soft_policy(problem.mdp, problem.weights, temperature=50.0)
+        return self.recorded(problem, soft.policy)
+
+    def test_the_recordings_stand_beside_the_optimal_policy(self, dawdling):
+        """An optimal policy for the estimate was called the expert, and nobody was warned."""
+        found = assess(dawdling)
+        mean = ti.Demonstration.from_trajectories(dawdling.mdp, dawdling.reward.expert).expectations
+        best = dawdling.task.demonstration.expectations
+        told = said(dawdling, found)
+        name = dawdling.mdp.feature_name
+        rows = {each["name"]: each for each in told["expert"]}
+        for i, weight in enumerate(dawdling.weights):
+            assert rows[name(i)]["recorded"] == pytest.approx(mean[i], abs=1e-12)
+            assert rows[name(i)]["recorded_earned"] == pytest.approx(weight * mean[i], abs=1e-12)
+            assert rows[name(i)]["amount"] == pytest.approx(best[i], abs=1e-12)
+        earned = dawdling.weights @ mean
+        assert found.account.record.reward == pytest.approx(earned)
+        assert earned < found.account.idle_reward and found.account.doubtful
+        first = told["doubts"][0]
+        assert first.startswith("Look at the expert first: by the weights' estimate the recordings")
+        assert "the expert" not in told["in_reward"]
+        assert "less than an optimal policy for the estimate" in told["in_reward"]
+
+    def test_an_expert_who_does_well_is_not_doubted(self, warehouse):
+        problem = warehouse()
+        well = self.recorded(problem, problem.task.best.policy)
+        record = expert_account(well).record
+        assert not record.hardly_better and not record.far
+        shown = ti.Demonstration.from_trajectories(well.mdp, well.reward.expert)
+        assert expert_account(replace(well, shown=shown)).record is None
+
+    def test_what_it_is_far_from_is_said(self, warehouse):
+        problem = warehouse()
+        soft = ti.soft_policy(problem.mdp, problem.weights, temperature=10.0)
+        record = expert_account(self.recorded(problem, soft.policy)).record
+        assert record.far and not record.hardly_better
+        account, record = expert_account(problem), replace(record, reward=0.2)
+        [text] = [each.text for each in warnings(replace(account, record=record))]
+        assert "the recordings earn 0.2 in the mean, doing nothing (wait) " in text
+        assert "the expert is far from optimal, or wants something else" in text
+        record = replace(record, hardly_better=True)
+        [text] = [each.text for each in warnings(replace(account, record=record))]
+        assert "hardly better than doing nothing (wait) (" in text
+
+
 class TestOffer:
     def test_another_demonstration_says_what_it_costs(self, warehouse):
         problem = warehouse()

@@ -79,6 +79,9 @@ def test_estimates_are_called_so(teachirl, folder):
     (folder / "inferred.toml").write_text(text.replace(table, ""))
     inferred = read_problem(folder / "inferred.toml")
     assert who_earns(inferred) == "an optimal policy earns, by the weights' estimate"
+    out = teachirl("check", folder / "inferred.toml")[1]
+    assert "What was recorded, and what an optimal policy does" in out
+    assert "Features, and what an optimal policy for the estimate does" in out
     assert who_earns(read_problem(folder / "lake.toml")) == "the expert earns"
 
 

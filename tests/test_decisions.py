@@ -309,7 +309,7 @@ class TestAssessment:
         assert unknown == "Not identified, as either sign is plausible: cold, wet, home, step."
         assert ends.startswith("The ends in the table are ")
         drawn = len(task.inferred.plausible.points)
-        assert f"Under {drawn} others that were drawn from all that are plausible, " in plausible
+        assert f"Under these and {drawn} others that were drawn from all that are" in plausible
         share = percent_at_least(0.05 ** (1.0 / drawn))
         assert f"So under {share} of all of them, spread evenly, " in plausible
         for weight in told["weights"]:
@@ -333,7 +333,7 @@ class TestAssessment:
         problem = stored("recorded")
         weights, shown = problem.inferred.plausible.points, problem.task.demonstration
         view = problem.worldview.extend(np.eye(4)[:seen])
-        doubt = weight_doubt(problem, view, shown, Patience())
+        doubt = weight_doubt(problem, view, shown, 1.0, Patience())
         assert (doubt.drawn, doubt.confidence) == (len(weights), 0.95)
         assert (1.0 - doubt.beyond) ** doubt.drawn == pytest.approx(0.05)
         alone = [
@@ -343,7 +343,11 @@ class TestAssessment:
             for w in weights
         ]
         assert doubt.guaranteed[0] == pytest.approx(min(alone), abs=1e-4)
-        assert max(alone) <= doubt.guaranteed[1] <= 1.0
+        assert doubt.guaranteed[1] == 1.0  # that of the estimate is one of them
+        doubt = weight_doubt(problem, view, shown, 0.0, Patience())
+        assert doubt.guaranteed[0] == 0.0 and max(alone) <= doubt.guaranteed[1] <= 1.0
+        assert doubt.risk[0] <= ti.teaching_risk(view, problem.weights) <= doubt.risk[1]
+        assert weight_doubt(problem, view, shown, 0.0, Patience(), unfinished=True) is None
 
     @pytest.mark.usefixtures("adversary_alone")
     def test_that_weights_are_not_certain_is_said_in_short(self):
@@ -352,6 +356,7 @@ class TestAssessment:
         for found, when in ((assess(task), "as things stand"), (plan(task), "by the plan")):
             low, high = found.doubt.guaranteed
             between = f"{percent_at_least(low)} to {percent_at_most(high)} are guaranteed {when}"
+            assert low <= found.stakes.performance <= high
             document = answer(task, found)
             short = next(iter(document.sections))
             [told] = [each for each in short.elements if isinstance(each, Bullets)]

@@ -7,7 +7,7 @@ from .comparison import SAME_GUARANTEE, Difference, Shortfall
 from .demonstration import Offer, WhatToShow
 from .differing import Differing, both_news, differing, news
 from .doubt import WeightDoubt
-from .expert import Collected, ExpertAccount, account_in_time, expert_account
+from .expert import Collected, ExpertAccount, Record, account_in_time, expert_account
 from .frontier import Frontier, Point, frontier
 from .kept import Kept
 from .log_doubt import LogDoubt, PairDoubt, log_doubt
@@ -58,6 +58,7 @@ __all__ = [
     "Point",
     "Reading",
     "Readings",
+    "Record",
     "Searched",
     "SetToTeach",
     "Shortfall",

@@ -249,7 +249,9 @@ def assess(
         weights=problem.weights,
         account=account_in_time(problem, patience),
         readings=readings(problem, view, patience),
-        doubt=weight_doubt(problem, view, shown, patience),
+        doubt=weight_doubt(
+            problem, view, shown, promise.performance, patience, unfinished=unfinished(found)
+        ),
         risk=risk,
         blind_spot=hidden,
         guaranteed=promise.performance,

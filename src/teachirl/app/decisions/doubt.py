@@ -26,14 +26,15 @@ SURE = 0.95
 
 @dataclass(frozen=True)
 class WeightDoubt:
-    """What is guaranteed, and what is hidden, under plausible weights that were drawn.
+    """What is guaranteed, and what is hidden, under the weights inferred and others that were drawn
+    from all that are plausible.
 
     Attributes
     ----------
     guaranteed : the least and the most relative performance that is guaranteed under any of them:
         no less is under the one, no more is under the other
     risk : the least and the most teaching risk, likewise
-    drawn : how many weights were drawn
+    drawn : how many others were drawn
     beyond : the share of all plausible weights, spread evenly, under which less may be guaranteed
     confidence : with which it is no larger, if draws are independent
     """
@@ -46,7 +47,13 @@ class WeightDoubt:
 
 
 def weight_doubt(
-    problem: Problem, view: Worldview, shown: Demonstration, patience: Patience
+    problem: Problem,
+    view: Worldview,
+    shown: Demonstration,
+    guaranteed: float,
+    patience: Patience,
+    *,
+    unfinished: bool = False,
 ) -> WeightDoubt | None:
     """What is guaranteed under weights that are as plausible as those inferred.
 
@@ -55,13 +62,16 @@ def weight_doubt(
     problem : Problem
     view : Worldview, what the learner sees
     shown : Demonstration that the learner is shown
+    guaranteed : what is, under the weights inferred
     patience : Patience
+    unfinished : whether more may be, as there was no time to prove it: then there is none for
+        others either
 
     Returns
     -------
     WeightDoubt; None if the weights are given, or there was no time for it
     """
-    if problem.inferred is None:
+    if problem.inferred is None or unfinished:
         return None
     weights = problem.inferred.plausible.points
     if problem.world.model is not None:
@@ -70,9 +80,9 @@ def weight_doubt(
     between = patience.spared(lambda: _guaranteed(problem, view, shown, weights))
     if between is None:
         return None
-    risks = [teaching_risk(view, w) for w in weights]
+    risks = [teaching_risk(view, w) for w in (problem.weights, *weights)]
     return WeightDoubt(
-        (float(between[:, 0].min()), float(between[:, 1].max())),
+        (min(guaranteed, float(between[:, 0].min())), max(guaranteed, float(between[:, 1].max()))),
         (min(risks), max(risks)),
         len(weights),
         share_below(len(weights), SURE),

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import Floats
+from ...demonstrations.error_bounds import mean_and_gaps
+from ...demonstrations.trajectories import Trajectories
 from ...mdp import clock
 from ...mdp.model import MDP
 from ...mdp.occupancy import feature_expectations
@@ -27,6 +29,9 @@ HARDLY = 0.02
 # What could earn less than this share of the turnover is small change: not to collect it is no sign
 # of a mistake.
 SMALL_CHANGE = 0.25
+# Recordings that gain less than this share of what an optimal policy gains over doing nothing are
+# far from optimal.
+FAR = 0.5
 # Transitions times features up to which the least and the most of each feature are planned for.
 PLANNED = 20_000_000
 
@@ -42,6 +47,8 @@ class Collected:
     earned : what that earns; negative if it costs
     least, most : what policies can have of it; NaN if the world is too large to know, or there
         was no time for it
+    recorded : the mean amount of the recordings that the weights were inferred from, where the
+        amount is that of a policy that is optimal for them; else None
     """
 
     name: str
@@ -50,6 +57,12 @@ class Collected:
     earned: float
     least: float
     most: float
+    recorded: float | None = None
+
+    @property
+    def recorded_earned(self) -> float | None:
+        """What that earns."""
+        return None if self.recorded is None else self.weight * self.recorded
 
     @property
     def _share(self) -> float:
@@ -76,9 +89,28 @@ class Collected:
         return self.weight < 0.0 and self._share >= 1.0 - NEVER
 
 
+@dataclass(frozen=True)
+class Record:
+    """What the recordings earn that the weights were inferred from, by these weights.
+
+    Attributes
+    ----------
+    reward : the mean of the episodes
+    at_most : the same, if what was cut off of them earned as an optimal policy does from the start
+    hardly_better : whether even that is hardly better than doing nothing
+    far : whether it is far from what an optimal policy earns, counted from doing nothing
+    """
+
+    reward: float
+    at_most: float
+    hardly_better: bool
+    far: bool
+
+
 @dataclass(frozen=True, eq=False)
 class ExpertAccount:
-    """What the expert does.
+    """What the expert does; where nobody but the recordings that the weights were inferred from
+    tells of it, what an optimal policy for these weights does, and what was recorded.
 
     Attributes
     ----------
@@ -89,6 +121,8 @@ class ExpertAccount:
     turnover : all that is earned and paid, by the expert or by doing nothing
     hardly_better : whether the expert does hardly better
     estimated : whether it is known from recorded episodes alone
+    record : Record, of the recordings that the weights were inferred from, where all else is of an
+        optimal policy for these weights, not of the expert; else None
     """
 
     reward: float
@@ -98,6 +132,7 @@ class ExpertAccount:
     turnover: float
     hardly_better: bool
     estimated: bool
+    record: Record | None = None
 
     @property
     def never_collected(self) -> tuple[Collected, ...]:
@@ -123,7 +158,8 @@ class ExpertAccount:
     @property
     def doubtful(self) -> bool:
         """Whether there is anything to warn of."""
-        return self.hardly_better or bool(self.passed_over or self.never_avoided)
+        odd = self.record is not None and (self.record.hardly_better or self.record.far)
+        return odd or self.hardly_better or bool(self.passed_over or self.never_avoided)
 
 
 def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
@@ -176,6 +212,11 @@ def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
     waiting = weights * (np.nan if there is None else there)
     turnover = float(np.fmax(np.abs(earned), np.abs(waiting)).sum())
     gain = float(earned.sum() - waiting.sum())
+    episodes = problem.reward.expert if problem.guessed else None
+    seen = None if episodes is None else mean_and_gaps(mdp, episodes)[0]
+    record = None
+    if episodes is not None and seen is not None:
+        record = _record(mdp, episodes, weights * seen, earned, waiting)
     return ExpertAccount(
         float(earned.sum()),
         tuple(
@@ -186,6 +227,7 @@ def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
                 float(earned[i]),
                 float(least[place]),
                 float(most[place]),
+                None if seen is None else float(seen[i]),
             )
             for place, i in enumerate(counted)
         ),
@@ -194,6 +236,24 @@ def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
         turnover,
         mdp.n_pairs > mdp.n_states and gain <= HARDLY * turnover,
         shown.error > 0.0,
+        record,
+    )
+
+
+def _record(
+    mdp: MDP, episodes: Trajectories, recorded: Floats, earned: Floats, waiting: Floats
+) -> Record:
+    """What was recorded against an optimal policy and doing nothing, all by what features earn."""
+    reward, best, idle = (float(each.sum()) for each in (recorded, earned, waiting))
+    cut = np.mean(~episodes.terminated * mdp.discount ** episodes.lengths.astype(float))
+    at_most = reward + max(float(cut) * best, 0.0)
+    turnover = float(np.fmax(np.abs(recorded), np.abs(waiting)).sum())
+    choice = mdp.n_pairs > mdp.n_states
+    return Record(
+        reward,
+        at_most,
+        choice and at_most - idle <= HARDLY * turnover,
+        choice and at_most - idle < FAR * (best - idle),
     )
 
 
@@ -223,4 +283,4 @@ def _ranges(mdp: MDP, features: np.ndarray) -> tuple[Floats, Floats] | None:
     return -found[len(axes) :], found[: len(axes)]
 
 
-__all__ = ["Collected", "ExpertAccount", "account_in_time", "expert_account"]
+__all__ = ["Collected", "ExpertAccount", "Record", "account_in_time", "expert_account"]

@@ -112,7 +112,8 @@ class TeachingPlan:
     def doubt(self) -> WeightDoubt | None:
         """What it guarantees under other plausible weights; None if they were not inferred, or
         there was no time for it."""
-        return weight_doubt(self.problem, self.view, self.demonstration, self.patience)
+        reached = self.steps[self.stop].guaranteed
+        return weight_doubt(self.problem, self.view, self.demonstration, reached, self.patience)
 
     @cached_property
     def readings_before(self) -> tuple[Reading, Reading] | None:

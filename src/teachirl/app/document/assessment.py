@@ -48,11 +48,14 @@ from .stakes import (
     recorded,
     reward_facts,
     stakes_sentence,
+    the_expert,
     who_earns,
 )
 from .tables import differences_table, policy_rows
 
 REWARDS = ("best", "worst", "expert")
+MISTAKEN = "The worst policy that could be mistaken for the expert's"
+MISTAKEN_FOR_OPTIMAL = "The worst policy that could be mistaken for the optimal one"
 RELATIVE = "teaching risk in what policies can change"
 EXPLAINED = {
     "Theorem 1": (
@@ -180,6 +183,7 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
                 {"expert": found.demonstration.policy, "worst": found.witness},
                 "as things stand",
                 found.patience,
+                "optimal" if problem.guessed else "expert",
             ),
         ),
     )
@@ -219,7 +223,7 @@ def what_is_guaranteed(problem: Problem, found: Assessment) -> Section:
             Column("name", "by"),
             Column("reward", "reward at least", lambda x: at_least(x, scale)),
             Column("performance", "performance", percent_at_least),
-            Column("behind", "behind the expert at most", lambda x: at_most(x, scale)),
+            Column("behind", f"behind {the_expert(problem)} at most", lambda x: at_most(x, scale)),
             Column("sentence", None, value=lambda each: said[each.name]),
             Column("assumes", None, value=lambda each: bounds[each.name].assumes),
         ),
@@ -256,7 +260,7 @@ def _bound_in_words(problem: Problem, proved: Certificate, bound: Bound) -> str:
     if bound is proved.width:
         said = (
             f"In the part of the reward that the learner cannot see, no policy is further below "
-            f"the expert than {hidden}"
+            f"{the_expert(problem)} than {hidden}"
         )
         more = f", and in the part that is seen a mismatch of {missed} may cost another {blur}"
     else:
@@ -272,18 +276,20 @@ def _bound_in_words(problem: Problem, proved: Certificate, bound: Bound) -> str:
 
 def _could_go_wrong(problem: Problem, found: Assessment) -> Section:
     """The worst policy that looks the same, feature by feature."""
-    whose = "recorded" if recorded(problem) else "expert"
+    whose, title = "recorded" if recorded(problem) else "expert", MISTAKEN
+    if problem.guessed:
+        whose, title = "optimal", MISTAKEN_FOR_OPTIMAL
     table = differences_table(
         "How the worst policy differs", found.differences, (whose, "worst", "reward lost")
     )
     elements: tuple[Element, ...] = (table,)
     if found.differences:
-        figure = differences_figure(found.differences, ("the expert", "the worst"))
+        figure = differences_figure(found.differences, (the_expert(problem), "the worst"))
         worst = found.differences[0]
         elements = (Sentence(most_lost(problem, worst) if worst.lost > 0.0 else ""), figure, table)
     elif found.witness is not None:
-        elements = (Sentence("It has as much of each feature as the expert's."), table)
-    return Section("The worst policy that could be mistaken for the expert's", elements)
+        elements = (Sentence(f"It has as much of each feature as {the_expert(problem)}."), table)
+    return Section(title, elements)
 
 
 def what_learners_do(problem: Problem, found: Assessment) -> Section:

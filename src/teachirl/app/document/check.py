@@ -10,7 +10,8 @@ from ..decisions import Check, Notice, Oddity
 from ..problem import Problem
 from ..problem.places import listed
 from .elements import Bullets, Column, Data, Fact, Facts, Headline, Section, Sentence, Table
-from .stakes import recorded, reward_range, who_earns
+from .expert import what_the_expert_does
+from .stakes import recorded, reward_range, the_expert, who_earns
 
 # Letters that are read at a glance.
 GLANCE = 120
@@ -44,8 +45,8 @@ def what_there_is(problem: Problem, found: Check) -> Section:
     per = None if found.undiscounted is None else f"per {found.undiscounted.per}"
     unit = "pairs" if problem.mdp.features_per_pair else "states"
     earned = partial(at_least, scale=reward_range(problem))  # as all commands say it
-    seen = recorded(problem)
-    title = f"Features, and what {'was recorded' if seen else 'the expert does'}"
+    seen, whose = recorded(problem), "optimal" if problem.guessed else "expert"
+    title = f"Features, and what {'was recorded' if seen else f'{the_expert(problem)} does'}"
     table = Table(
         title,
         (
@@ -56,7 +57,7 @@ def what_there_is(problem: Problem, found: Check) -> Section:
             Column("least", "least", number),
             Column("most", "most", number),
             Column("share", f"{unit} with it", percent),
-            Column("expert", "recorded" if seen else "expert", number),
+            Column("expert", "recorded" if seen else whose, number),
             Column("undiscounted", per, lambda x: NOTHING if x is None else number(x)),
             Column("earned", "earns", number),
         ),
@@ -74,9 +75,11 @@ def what_there_is(problem: Problem, found: Check) -> Section:
         found.combinations,
         "combinations",
     )
-    whose = "Recorded amounts are means of episodes," if seen else "The expert's amounts are"
+    amounts = f"Amounts of {the_expert(problem)} are"
+    if seen:
+        amounts = "Recorded amounts are means of episodes,"
     about = (
-        f"Least and most are those of states that one can get to. {whose} "
+        f"Least and most are those of states that one can get to. {amounts} "
         f"discounted by {problem.mdp.discount:g} a step"
         f"{f'; those {per} are not' if per else ''}."
     )
@@ -87,6 +90,7 @@ def what_there_is(problem: Problem, found: Check) -> Section:
             table,
             Sentence(about),
             combinations,
+            *(() if found.account.record is None else (what_the_expert_does(found.account),)),
             Data("undiscounted_per", lambda: found.undiscounted and found.undiscounted.per),
         ),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ...figures.digits import NOTHING, ROUNDING, number, visible
-from ..decisions import Collected, ExpertAccount
+from ..decisions import Collected, ExpertAccount, Record
 from ..problem import Baseline
 from .elements import Column, Section, Sentence, Table
 from .notes import LEFT_OUT
@@ -32,17 +32,23 @@ def what_the_expert_does(account: ExpertAccount) -> Section:
     ends = [each.weight * x for each in account.collected for x in (each.least, each.most)]
     ends += [each.earned for each in account.collected]
     scale = max((abs(end) for end in ends if math.isfinite(end)), default=0.0)
-    shown = partial(visible, scale=scale)
+    shown, who = partial(visible, scale=scale), _who(account)
+    whose, title = "recorded" if account.estimated else "amount", "What the expert does"
+    taped: tuple[Column, ...] = ()
+    if account.record is not None:
+        whose, title = "optimal", "What was recorded, and what an optimal policy does"
+        taped = (
+            Column("", "recorded", value=lambda each: number(each.recorded, _scale(each))),
+            Column("recorded", None),
+            Column("recorded_earned", "earns", shown),
+        )
     table = Table(
-        "The features that count: how much the expert has of each, and what that earns",
+        f"The features that count: how much {who} has of each, and what that earns",
         (
             Column("name", "feature"),
             Column("weight", "weight", number),
-            Column(
-                "",
-                "recorded" if account.estimated else "amount",
-                value=lambda each: number(each.amount, _scale(each)),
-            ),
+            *taped,
+            Column("", whose, value=lambda each: number(each.amount, _scale(each))),
             Column("amount", None),
             Column("earned", "earns", shown),
             Column("", "policies have", value=_range),
@@ -57,9 +63,9 @@ def what_the_expert_does(account: ExpertAccount) -> Section:
     if math.isnan(account.idle_reward):
         idle = f"What {baseline_words(account.idle)} earns: {LEFT_OUT}"
     small = [each for each in account.never_collected if each not in account.passed_over]
-    who = "In what was recorded the expert" if account.estimated else "The expert"
-    left = f"{who} never collects {_earning(small)}." if small else ""
-    return Section("What the expert does", (table, Sentence(idle), Sentence(left)))
+    where = "in what was recorded " if account.estimated else ""
+    left = f"{_capital(where + who)} never collects {_earning(small)}." if small else ""
+    return Section(title, (table, Sentence(idle), Sentence(left)))
 
 
 def warnings(account: ExpertAccount) -> tuple[Sentence, ...]:
@@ -67,23 +73,51 @@ def warnings(account: ExpertAccount) -> tuple[Sentence, ...]:
     return tuple(map(Sentence, _warnings(account)))
 
 
+def _who(account: ExpertAccount) -> str:
+    return "the expert" if account.record is None else "an optimal policy for the estimate"
+
+
+def _of_the_record(account: ExpertAccount, record: Record) -> Iterator[str]:
+    """What is odd about the recordings that the weights were inferred from."""
+    earned = f"by the weights' estimate the recordings earn {number(record.reward)} in the mean"
+    waiting, idle = baseline_words(account.idle), number(account.idle_reward)
+    best = f"an optimal policy for the estimate {number(account.reward)}"
+    if record.hardly_better:
+        worse = record.at_most < account.idle_reward - ROUNDING * account.turnover
+        yield (
+            f"Look at the expert first: {earned}, {'less' if worse else 'hardly better'} than "
+            f"{waiting} ({idle}); {best}. Guarantees are for learners who are shown the latter: of "
+            "those who imitate the recordings they say nothing."
+        )
+    elif record.far:
+        yield (
+            f"Look at the expert first: {earned}, {waiting} {idle}, {best}: the expert is "
+            "far from optimal, or wants something else. Guarantees are for learners who are shown "
+            "an optimal policy: of those who imitate the recordings they say nothing."
+        )
+
+
 def _warnings(account: ExpertAccount) -> Iterator[str]:
     seen = "in what was recorded " if account.estimated else ""
+    first, it = "Look at the expert first", "it"
+    if account.record is not None:
+        yield from _of_the_record(account, account.record)
+        first, it = "Look at the estimate first", _who(account)
     if account.passed_over:
         yield (
-            f"Look at the expert first: {seen}it never collects {_earning(account.passed_over)}. "
+            f"{first}: {seen}{it} never collects {_earning(account.passed_over)}. "
             "Is the reward what you mean?"
         )
     if account.never_avoided:
         yield (
-            f"Look at the expert first: {seen}it has as much of {_names(account.never_avoided)} as "
+            f"{first}: {seen}{it} has as much of {_names(account.never_avoided)} as "
             f"there can be, though that costs {number(account.cost_unavoided)} and could be "
             "avoided. Is that the price of what it earns, or is the reward not what you mean?"
         )
     if account.hardly_better:
         worse = account.reward < account.idle_reward - ROUNDING * account.turnover
         yield (
-            f"Look at the expert first: {seen}it earns {number(account.reward)}, "
+            f"{first}: {seen}{it} earns {number(account.reward)}, "
             f"{'less' if worse else 'hardly better'} than {baseline_words(account.idle)} "
             f"({number(account.idle_reward)}). What is guaranteed of those who imitate it is worth "
             "little."

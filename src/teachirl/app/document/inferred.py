@@ -29,8 +29,8 @@ def other_weights(doubt: WeightDoubt | None, when: str) -> Sentence:
         return Sentence("")
     low, high = _range(doubt)
     return Sentence(
-        f"The weights were inferred, and are not certain: under {doubt.drawn} others that are as "
-        f"plausible, {low} to {high} are guaranteed {when}."
+        f"The weights were inferred, and are not certain: under these and {doubt.drawn} others "
+        f"that are as plausible, {low} to {high} are guaranteed {when}."
     )
 
 
@@ -84,11 +84,11 @@ def _under_others(doubt: WeightDoubt | None, when: str) -> str:
         return f"What is guaranteed under other plausible weights: {LEFT_OUT}"
     (low, high), least, most = _range(doubt), risk(doubt.risk[0]), risk(doubt.risk[1])
     return (
-        f"Guarantees below are for the weights in the table. Under {doubt.drawn} others that "
-        f"were drawn from all that are plausible, {low} to {high} are guaranteed {when}, and the "
-        f"teaching risk is {least} to {most}. So under {percent_at_least(1.0 - doubt.beyond)} "
-        f"of all of them, spread evenly, {low} or more are guaranteed (confidence "
-        f"{asked(doubt.confidence)}, if the draws count as independent)."
+        f"Guarantees below are for the weights in the table. Under these and {doubt.drawn} "
+        f"others that were drawn from all that are plausible, {low} to {high} are guaranteed "
+        f"{when}, and the teaching risk is {least} to {most}. So under "
+        f"{percent_at_least(1.0 - doubt.beyond)} of all of them, spread evenly, {low} or more "
+        f"are guaranteed (confidence {asked(doubt.confidence)}, if the draws count as independent)."
     )
 
 

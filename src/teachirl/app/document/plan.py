@@ -34,6 +34,7 @@ from .stakes import (
     reward_facts,
     reward_range,
     stakes_sentence,
+    the_expert,
 )
 from .tables import differences_table, policy_rows
 
@@ -157,13 +158,13 @@ def what_to_demonstrate(problem: Problem, plan: TeachingPlan) -> str:
     if show.since is not None:
         return (
             f"From step {show.since} on, demonstrate another policy: it reaches {own} itself, and "
-            f"guarantees more.{_given_up(show.differences)}"
+            f"guarantees more.{_given_up(problem, show.differences)}"
         )
     if show.optimal is not None:
         return (
             f"Demonstrate a policy that was chosen for this learner, which reaches {own} itself."
-            f"{_given_up(show.differences)} Before anything is taught it guarantees {now}; an "
-            f"optimal policy, {percent_at_least(show.optimal)}."
+            f"{_given_up(problem, show.differences)} Before anything is taught it guarantees "
+            f"{now}; an optimal policy, {percent_at_least(show.optimal)}."
         )
     what = {
         Show.OPTIMAL: "Demonstrate an optimal policy.",
@@ -183,16 +184,16 @@ def what_to_demonstrate(problem: Problem, plan: TeachingPlan) -> str:
         return f'{what} In a world of this size no other was sought; show = "choose" does it.'
     if show.offer is None:
         return f"{what} No other was found that would guarantee more than it does now."
-    return f"{what} {_offered(show.offer, now, plan, scale)}"
+    return f"{what} {_offered(problem, show.offer, now, plan, scale)}"
 
 
-def _offered(offer: Offer, now: str, plan: TeachingPlan, scale: float) -> str:
+def _offered(problem: Problem, offer: Offer, now: str, plan: TeachingPlan, scale: float) -> str:
     """What another demonstration brings, and what it costs."""
     then = f"{percent_at_least(offer.guaranteed)} ({at_least(offer.reward, scale)} of reward)"
     said = (
         f"A policy chosen for what the learner sees now would guarantee {then} instead of {now} "
         f"before anything is taught, and earns {at_least(offer.own_reward, scale)} itself: no more "
-        f"than that could then be guaranteed.{_given_up(offer.differences)}"
+        f"than that could then be guaranteed.{_given_up(problem, offer.differences)}"
     )
     if not offer.worse:
         return f'{said} show = "choose" in [demonstration] takes it.'
@@ -200,9 +201,9 @@ def _offered(offer: Offer, now: str, plan: TeachingPlan, scale: float) -> str:
     return f"{said} This plan guarantees {promised}: choose that only if nothing is to be taught."
 
 
-def _given_up(differences: tuple[Difference, ...]) -> str:
+def _given_up(problem: Problem, differences: tuple[Difference, ...]) -> str:
     costs = given_up(differences)
-    return f" What it does otherwise than the expert: {costs}." if costs else ""
+    return f" What it does otherwise than {the_expert(problem)}: {costs}." if costs else ""
 
 
 def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
@@ -212,7 +213,9 @@ def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
         step, short = plan.below
         below = f"At step {step}, {why_below(short, plan.steps[step].guaranteed)}"
     gap, figure = plan.gap, plan_figure(plan, baseline_words(problem.baseline))
-    whose = "expert" if problem.chosen is None and plan.show.since is None else "shown"
+    whose = "optimal" if problem.guessed else "expert"
+    if problem.chosen is not None or plan.show.since is not None:
+        whose = "shown"
     policies = {"expert": plan.policy, "worst": plan.witness}
     return Section(
         "What to teach",

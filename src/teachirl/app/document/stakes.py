@@ -48,18 +48,23 @@ def who_earns(problem: Problem) -> str:
         by = ", by the weights' estimate"
     if recorded(problem):
         return f"the recordings earn, in the mean{by if problem.world.model is None else ''}"
-    # Nobody saw what an expert does who is taken to be optimal for weights that are inferred.
-    guessed = problem.reward.expert is not None and problem.shown is None
-    return f"{'an optimal policy' if guessed else 'the expert'} earns{by}"
+    return f"{'an optimal policy' if problem.guessed else 'the expert'} earns{by}"
+
+
+def the_expert(problem: Problem) -> str:
+    """Who stands for the expert: nobody saw what one does whose weights are inferred, but for the
+    recordings."""
+    return "an optimal policy for the estimate" if problem.guessed else "the expert"
 
 
 def in_reward(problem: Problem, stakes: Stakes, when: str) -> str:
     """How much less than the expert a learner may earn, and through which feature."""
+    expert = the_expert(problem)
     scale, lost = reward_range(problem), stakes.most_lost
     who = "who comes so near" if problem.mismatch or problem.mismatch_share else "who matches"
     if stakes.loss <= SEARCH_TIE * scale:
-        return f"{when}, every learner {who} earns what the expert does, up to rounding."
-    less = f"up to {at_most(stakes.loss, scale)} less than the expert{_at_most_earned(problem)}"
+        return f"{when}, every learner {who} earns what {expert} does, up to rounding."
+    less = f"up to {at_most(stakes.loss, scale)} less than {expert}{_at_most_earned(problem)}"
     behind = stakes.expert - stakes.reward
     if recorded(problem) and behind > SEARCH_TIE * scale:
         less = f"up to {at_most(behind, scale)} less than the recordings' mean, and {less}"
@@ -82,7 +87,7 @@ def _at_most_earned(problem: Problem) -> str:
 def most_lost(problem: Problem, lost: Difference) -> str:
     """The feature whose change costs most, with both amounts."""
     expert, other = alike(lost.expert, lost.other)
-    whose = "in the recordings" if recorded(problem) else "for the expert"
+    whose = "in the recordings" if recorded(problem) else f"for {the_expert(problem)}"
     return (
         f"Most can be lost through {lost.name}: {expert} of it {whose}, {other} for the "
         f"worst policy that looks the same, which costs {number(lost.lost)}."
@@ -228,5 +233,6 @@ __all__ = [
     "reward_facts",
     "reward_range",
     "stakes_sentence",
+    "the_expert",
     "who_earns",
 ]

@@ -176,6 +176,12 @@ class Problem:
         return found
 
     @property
+    def guessed(self) -> bool:
+        """Whether an optimal policy for inferred weights stands for the expert, whom nobody saw but
+        in the recordings that the weights were inferred from."""
+        return self.reward.expert is not None and self.shown is None
+
+    @property
     def weights(self) -> Floats:
         """array [k], the true reward's."""
         if self.inferred is not None:
