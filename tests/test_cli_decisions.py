@@ -104,6 +104,21 @@ class TestTables:
         for learner in ("Projection", "LinearProgram", "Adversarial", "Benevolent"):
             assert any(line.startswith(learner) for line in lines)
 
+    def test_a_risk_that_nobody_runs_is_no_headline(self, teachirl, tmp_path):
+        """Smoke is where gold is: who sees gold earns all of it, at whatever teaching risk."""
+        (tmp_path / "moves.csv").write_text(
+            "state,action,next_state,probability\na,go,b,1\na,stay,a,1\nb,go,a,1\nb,stay,b,1\n"
+        )
+        (tmp_path / "features.csv").write_text("state,gold,smoke\na,0,1\nb,1,2\n")
+        path = tmp_path / "smoke.toml"
+        path.write_text(
+            '[world]\ntransitions = "moves.csv"\nfeatures = "features.csv"\ndiscount = 0.9\n'
+            "[reward.weights]\ngold = 1.0\nsmoke = -0.5\n[learner]\nsees = ['gold']\n"
+        )
+        short, rest = teachirl("certify", path)[1].split("How things stand")
+        assert "guaranteed as things stand         100 %" in short
+        assert "\nteaching risk  " not in short and "\nteaching risk  " in rest
+
     def test_certify_of_what_was_recorded(self, teachirl):
         out = teachirl("certify", PROBLEMS / "recorded.toml")[1]
         assert "What the expert is after\n" in out and "not known" in out

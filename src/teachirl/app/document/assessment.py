@@ -99,10 +99,11 @@ def _goals_now(found: Assessment) -> str:
 
 
 def _risk_tells(found: Assessment) -> bool:
-    """Whether something is guaranteed by the teaching risk alone."""
+    """Whether something is guaranteed by the teaching risk alone, and something is at risk."""
     # By the width, which is never looser than Theorem 1, and known at once.
     room = INVISIBLE * (found.best - found.worst)
-    return found.proved.width.least > found.worst + room
+    safe = found.stakes.loss <= room and found.risk > INVISIBLE
+    return found.proved.width.least > found.worst + room and not safe
 
 
 def _of_everyone(found: Assessment) -> str:
