@@ -57,6 +57,12 @@ def test_the_uniform_policy() -> None:
     policy = ti.Policy.uniform(CHAIN)
     assert not policy.is_deterministic
     assert np.array_equal(policy.matrix(), matrix())
+    # As many actions as a state may have: what is not checked is what the checks would leave.
+    rng = np.random.default_rng(0)
+    for mdp in (CHAIN, *(ti.worlds.garnet(rng, 3, n, 2, 1) for n in (6, 10, 49, 300))):
+        counts = np.diff(mdp.dynamics.offsets)
+        checked = ti.Policy(mdp.dynamics, chances=1.0 / counts[mdp.dynamics.pair_states])
+        assert np.array_equal(ti.Policy.uniform(mdp).chances, checked.chances)
 
 
 NAN, INF = float("nan"), float("inf")

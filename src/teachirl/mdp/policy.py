@@ -211,7 +211,11 @@ class Policy:
         Policy
         """
         counts = np.diff(mdp.dynamics.offsets)
-        return Policy(mdp.dynamics, chances=1.0 / counts[mdp.dynamics.pair_states])
+        share = np.ones(int(counts.max()) + 1)
+        for count in np.flatnonzero(np.bincount(counts)):  # that sum to 1 as others are made to
+            alike = np.full(count, 1.0 / count)
+            share[count] = alike[0] / np.add.reduceat(alike, [0])[0]
+        return Policy.of_chances(mdp.dynamics, np.repeat(share[counts], counts))
 
     def __repr__(self) -> str:
         kind = "stochastic" if self.pairs is None else "deterministic"
