@@ -291,6 +291,48 @@ def test_robust_values_are_those_of_rational_arithmetic():
             assert found.upper - found.lower < 1e-8
 
 
+def most_of_a_row(z, low, high, nominal, budget):
+    """max Σ p·z over the set of a row: from those with the least z to those with the most."""
+    p = nominal.copy()
+    for taker in np.argsort(-z):
+        for giver in np.argsort(z):
+            if z[giver] < z[taker]:
+                move = min(budget, p[giver] - low[giver], high[taker] - p[taker])
+                p[giver], p[taker], budget = p[giver] - move, p[taker] + move, budget - move
+    return float(p @ z)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_planning_passes_over_would_not_have_been_the_best(sign):
+    """As by plain value iteration over all pairs, wherever planning starts from."""
+    rng, model = random_model(8, states=20, actions=6, branching=4)
+    sets, dynamics, w = model.sets, model.nominal.dynamics, rng.normal(size=4)
+    rewards = model.rewards_of_pairs(w[None])[0][:, 0]
+    rows = [slice(a, b) for a, b in itertools.pairwise(sets.indptr)]
+    exact = np.zeros(model.n_states)
+    for _ in range(120):
+        worth = [
+            sign
+            * most_of_a_row(
+                sign * model.discount * exact[sets.indices[row]],
+                *(part[row] for part in (sets.low, sets.high, sets.nominal)),
+                budget,
+            )
+            for row, budget in zip(rows, sets.budget, strict=True)
+        ]
+        exact = np.maximum.reduceat(rewards + worth, dynamics.offsets[:-1])
+    span = float(np.ptp(rewards)) / (1.0 - model.discount)
+    room = 2.0 * model.discount**120 * span
+    noise = rng.normal(size=model.n_states)
+    nominal = ti.optimal_policy(model.nominal, w).values
+    for guess in (None, nominal, exact, exact + 5.0, exact - 5.0, exact + noise, 1e6 * noise):
+        found = respond(model, w, nature=sign, guess=guess)
+        value = float(model.start @ exact)
+        assert found.lower - room <= value <= found.upper + room
+        assert found.upper - found.lower <= 1e-9 * span
+        assert found.values == pytest.approx(exact, abs=1e-8 * span + room)
+
+
 @pytest.mark.parametrize("discount", [0.5, 0.99, 0.999])
 def test_planning_closes_its_bounds_whatever_the_discount(discount):
     rng = np.random.default_rng(2)

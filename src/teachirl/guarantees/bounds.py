@@ -226,7 +226,8 @@ def lower_bound(
     k, seen = mdp.n_features, view.matrix.T @ theta
     q = weights - seen
     if isinstance(mdp, EstimatedMDP):
-        least = -respond(mdp, -q, nature=1).upper
+        near = optimal_policy(mdp.nominal, -q, tolerance=1e-6).values
+        least = -respond(mdp, -q, nature=1, guess=near).upper
         if policy is not None:
             shown = respond(mdp, seen, nature=-1, policy=policy).lower
             most = mdp.largest_entries / (1.0 - mdp.discount)

@@ -126,6 +126,7 @@ class _Planning:
         v = np.full(model.n_states, middle) if guess is None else np.array(guess)
         chances = np.zeros(model.n_pairs) if policy is None else np.array(policy.probabilities)
         order, rows = _unsorted(model), np.zeros(len(model.sets.nominal))
+        known = np.zeros(model.n_states), np.full(model.n_pairs, np.inf)
         # Against a policy that is free nature answers anew at every step: nothing is followed.
         sweeps = 0 if policy is None and nature < 0 else SWEEPS
         rounds, nearest, stalled = 0, math.inf, 0
@@ -143,6 +144,7 @@ class _Planning:
                 0.5 * rest * self.target,
                 order,
                 rows,
+                known,
                 self.target / beyond if beyond else math.inf,
                 sweeps,
             )

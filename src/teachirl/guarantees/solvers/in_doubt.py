@@ -35,6 +35,7 @@ from ...mdp.occupancy import (
     occupancy,
     policy_from_occupancy,
 )
+from ...mdp.planning import optimal_policy
 from ...mdp.policy import Policy
 from ...mdp.robust_planning import Response, chain_in, chain_rewards, respond
 from ...precision import up
@@ -112,23 +113,24 @@ class DoubtCase(Case):
     model: EstimatedMDP
 
     def planned(self, q: Floats, theta: Floats | None, tolerance: float, guess: Any) -> Planned:
-        mine, theirs = (None, None) if guess is None else guess
-        best = respond(self.model, -q, nature=1, tolerance=tolerance, guess=mine)
+        # The best in the nominal world is nearly the best in all of them.
+        near = optimal_policy(self.mdp, -q, tolerance=1e-6).values
+        best = respond(self.model, -q, nature=1, tolerance=tolerance, guess=near)
         if self.policy is None or theta is None:
-            return Planned(Answer(best, None), best.lower, best.upper, (best.values, None))
+            return Planned(Answer(best, None), best.lower, best.upper, None)
         seen = self.sight.basis.T @ theta
         # As far off, in units of reward, as the learner's plan may be.
         share = float(np.linalg.norm(q)) / (float(np.linalg.norm(seen)) or 1.0)
         within = min(max(tolerance * share, 1e-13), 1e-6)
         shown = respond(
-            self.model, -seen, nature=1, policy=self.policy, tolerance=within, guess=theirs
+            self.model, -seen, nature=1, policy=self.policy, tolerance=within, guess=guess
         )
         nominal = float(theta @ self.shown)
         return Planned(
             Answer(best, shown),
             best.lower + shown.lower + nominal,
             best.upper + shown.upper + nominal,
-            (best.values, shown.values),
+            shown.values,
         )
 
     def proved(self, theta: Floats) -> float:

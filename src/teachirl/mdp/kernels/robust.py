@@ -74,20 +74,23 @@ def worth(sets, p, outcome, v, discount, sign, z):
     """z ← sign times what each successor of pair p brings."""
     first, last = sets.indptr[p], sets.indptr[p + 1]
     for i in range(last - first):
-        value = discount * v[np.uint64(sets.indices[first + i])]
-        if outcome.size:
-            value += outcome[first + i]
-        z[i] = sign * value
+        z[i] = sign * discount * v[np.uint64(sets.indices[first + i])]
+    if outcome.size:
+        for i in range(last - first):
+            z[i] += sign * outcome[first + i]
 
 
 @part
 def at_most(sets, p, z, sign, reward):
     """More than pair p can bring, before its entries are sorted."""
     first, last = sets.indptr[p], sets.indptr[p + 1]
-    total, least, most = 0.0, np.inf, -np.inf
+    total, least, most = 0.0, z[0], z[0]
     for i in range(last - first):
         total += sets.nominal[first + i] * z[i]
-        least, most = min(least, z[i]), max(most, z[i])
+        if z[i] < least:
+            least = z[i]
+        if z[i] > most:
+            most = z[i]
     if sign > 0.0:
         total += sets.budget[p] * (most - least)
     size = abs(reward) + max(abs(least), abs(most))
@@ -96,10 +99,18 @@ def at_most(sets, p, z, sign, reward):
 
 @part
 def back_up(
-    sets, offsets, reward, outcome, v, chances, free, sign, discount, tie, order, rows, room
+    sets, offsets, reward, outcome, v, chances, free, sign, discount, tie, order, rows, known, room
 ):
     """One backup; Tv and T_π v are written into `room`, which `workspace` made."""
-    z, worths, hoped, reached = room
+    z, hoped, reached = room
+    before, worths = known
+    # Where no value has risen by more than c, no pair is worth more than γc more than it was; and
+    # a few units in the last place, which are lost in these sums.
+    rise, largest = 0.0, 0.0
+    for s in range(v.size):
+        rise, largest = max(rise, v[s] - before[s]), max(largest, abs(v[s]))
+        before[s] = v[s]
+    rise = discount * rise + 1e-15 * largest
     low, high = np.inf, -np.inf
     for s in range(v.size):
         first, last = offsets[s], offsets[s + 1]
@@ -107,7 +118,7 @@ def back_up(
         if free:
             # The pair of the last backup comes first: most others need no sorting then.
             for p in range(first, last):
-                worths[p] = -np.inf
+                worths[p] += rise + 1e-15 * abs(worths[p])
                 if chances[p] == 1.0:
                     old = p
         for k in range(last - first):
@@ -118,9 +129,13 @@ def back_up(
                 p -= 1
             if not free and chances[p] == 0.0:
                 continue
-            worth(sets, p, outcome, v, discount, sign, z)
-            if free and k > 0 and at_most(sets, p, z, sign, reward[p]) < best - tie:
+            if free and k > 0 and worths[p] < best - tie:
                 continue
+            worth(sets, p, outcome, v, discount, sign, z)
+            if free and k > 0:
+                worths[p] = at_most(sets, p, z, sign, reward[p])
+                if worths[p] < best - tie:
+                    continue
             value = reward[p] + sign * respond(sets, p, order, z, rows)
             worths[p] = value
             best = max(best, value)
@@ -142,11 +157,11 @@ def back_up(
 
 @part
 def workspace(sets, n, pairs):
-    """Room for the entries of the longest row, for the worth of pairs, and for Tv and T_π v."""
+    """Room for the entries of the longest row, and for Tv and T_π v."""
     longest = 0
     for p in range(pairs):
         longest = max(longest, sets.indptr[p + 1] - sets.indptr[p])
-    return np.empty(longest), np.zeros(pairs), np.empty(n), np.empty(n)
+    return np.empty(longest), np.empty(n), np.empty(n)
 
 
 @part
@@ -172,25 +187,54 @@ def sweep(sets, offsets, reward, outcome, v, chances, rows, discount):
 
 @compiled
 def back_up_robustly(
-    sets, offsets, reward, outcome, v, chances, free, sign, discount, tie, order, rows, span, sweeps
+    sets,
+    offsets,
+    reward,
+    outcome,
+    v,
+    chances,
+    free,
+    sign,
+    discount,
+    tie,
+    order,
+    rows,
+    known,
+    span,
+    sweeps,
 ):
     """Backups with the sets, or against them, from v [S], until Tv − v spans at most `span`.
 
     Nature chooses the rows that bring most where `sign` is 1, and least where it is −1. Where π is
-    free, the first pairs within `tie` of the best become its chances. Between two backups the
-    policy is followed in its world by sweeps, `sweeps` of them in all at most; v is what was backed
-    up last. Tv; T_π v; the least of T_π v − v, and the largest of Tv − v; and how many backups.
+    free, the first pairs within `tie` of the best become its chances. `known` are values [S] and
+    more than each pair [P] is worth by them, ∞ at first: pairs that cannot have become the best
+    since are passed over. Between two backups the policy is followed in its world by sweeps,
+    `sweeps` of them in all at most; v is what was backed up last. Tv; T_π v; the least of T_π v − v,
+    and the largest of Tv − v; and how many backups.
     """
     room = workspace(sets, v.size, reward.size)
     rounds = 0
     while True:
         low, high = back_up(
-            sets, offsets, reward, outcome, v, chances, free, sign, discount, tie, order, rows, room
+            sets,
+            offsets,
+            reward,
+            outcome,
+            v,
+            chances,
+            free,
+            sign,
+            discount,
+            tie,
+            order,
+            rows,
+            known,
+            room,
         )
         rounds += 1
         if high - low <= span or sweeps <= 0:
-            return room[2], room[3], low, high, rounds
-        v[:] = room[3]
+            return room[1], room[2], low, high, rounds
+        v[:] = room[2]
         near = 0.02 * (high - low)
         while sweeps > 0:
             sweeps -= 1
