@@ -209,8 +209,8 @@ def back_up_robustly(
     free, the first pairs within `tie` of the best become its chances. `known` are values [S] and
     more than each pair [P] is worth by them, ∞ at first: pairs that cannot have become the best
     since are passed over. Between two backups the policy is followed in its world by sweeps,
-    `sweeps` of them in all at most; v is what was backed up last. Tv; T_π v; the least of T_π v − v,
-    and the largest of Tv − v; and how many backups.
+    `sweeps` of them in all at most; v is what was backed up last. Tv; T_π v; the least of
+    T_π v − v, and the largest of Tv − v; and how many backups.
     """
     room = workspace(sets, v.size, reward.size)
     rounds = 0
