@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact, exact_expectations
-from teachirl.figures.digits import at_least
+from teachirl.figures.digits import at_least, at_most
 from teachirl.guarantees.bounds import lower_bound
 from teachirl.precision import up
 from teachirl.testing import mdps, policies, weights, worldviews
@@ -379,3 +379,31 @@ def test_what_is_printed_never_promises_more():
     task = ti.Task(mdp, w, view, np.eye(5))
     first = ti.teach(task, ti.teachers.TRGreedy(), ti.learners.MinNormPoint(), rng=rng, budget=0)[0]
     assert "guaranteed 0.005" in repr(dataclasses.replace(first, guaranteed=0.0059))
+
+
+def test_words_of_bounds_for_recordings_are_capped():
+    """No policy was said to be further below the expert than 0, and the rest to cost more than
+    there is to lose."""
+    mdp, w = ti.worlds.gridworld(4, block=2, slip=0.1), np.array([3.0, 0.5, 0.0, -1.0])
+    best, view = ti.optimal_policy(mdp, w), ti.Worldview.select(mdp, ["cell 0"])
+    seen = ti.sample_trajectories(
+        mdp, best.policy, episodes=30, horizon=100, rng=np.random.default_rng(0)
+    )
+    shown = ti.Demonstration.from_trajectories(mdp, seen)
+    proved = ti.certify(mdp, view, w, shown, shown.error_in(view))
+    gap = proved.capped(proved.width)[0]
+    assert proved.width.terms["hidden"] + proved.width.terms["mismatch"] > gap
+    # What is hidden is what it is, however little the whole comes to.
+    q = w - view.matrix.T @ (view.matrix @ w)
+    apart = q @ ti.feature_expectations(mdp, best.policy) - ti.worst_policy(mdp, q).value
+    assert proved.width.terms["hidden"] >= apart > 0.0
+    said = proved.in_words(proved.width)
+    assert f"than {at_most(proved.width.terms['hidden'])}, and with a mismatch of " in said
+    assert said.endswith(f" in the part that is seen all of it {at_most(gap)} at most.")
+    said = proved.in_words(proved.theorem_1)
+    assert "another" not in said
+    assert said.endswith(f"all that there is to lose, {at_most(proved.at_stake)}.")
+    near = ti.certify(mdp, view, w, best.policy, 1e-3)
+    blur = at_most(near.width.terms["mismatch"])
+    assert near.in_words(near.width).endswith(f"a mismatch of 0.001 may cost another {blur}.")
+    assert near.in_words(near.width, expert="somebody").count("below somebody than") == 1

@@ -465,8 +465,41 @@ class TestAssessment:
         )
         task, _ = watched(tmp_path, 30, rest, np.random.default_rng(0))
         task = replace(task, match="expert")
-        told = said(task, plan(task))["reason"]
+        found = plan(task)
+        told = said(task, found)["reason"]
         assert "with so little recorded" in told and "would help" not in told
+        assert found.once_recorded.names == () and found.once_recorded.enough.episodes > 30
+        assert f"; record about {found.once_recorded.enough.episodes} episodes of 100" in told
+        # There may be nothing that more of them would help with.
+        blind = replace(task, view=ti.Worldview.select(task.mdp, ["cell 1"]))
+        found = plan(blind)
+        assert found.once_recorded.enough.steps is None
+        told = said(blind, found)["recorded"]
+        assert "would guarantee 90 %, whatever is taught: learners who match" in told[-1]
+
+    def test_what_to_teach_once_more_is_recorded(self, tmp_path):
+        """To record more was said, and that no number of episodes would be enough."""
+        rest = '[learner]\nsees = ["cell 1"]\n[teach]\nfeatures = "all"\n[plan]\nguarantee = 0.9\n'
+        task, _ = watched(tmp_path, 30, rest, np.random.default_rng(0))
+        missed, met = plan(replace(task, match="expert")), plan(task)
+        once = missed.once_recorded
+        assert not missed.reached and met.reached and met.once_recorded is None
+        assert met.taught and once.names == tuple(step.name for step in met.taught)
+        assert once.cost == met.steps[met.stop].cost
+        assert once.enough == met.readings.enough and once.enough.episodes > 30
+        told, names = said(missed.problem, missed), ", ".join(once.names)
+        advice = f"each {names} ({once.cost:g}), and record about {once.enough.episodes} episodes"
+        assert advice in told["reason"] and advice in told["recorded"][-1]
+        assert not any("No number" in each for each in told["recorded"])
+
+    def test_of_who_misses_the_expert_no_more_is_promised_than_of_who_matches(self, tmp_path):
+        """39 % in short, and 66 % of those who miss by a hundredth."""
+        rest = '[learner]\nsees = ["cell 0", "cell 1"]\n'
+        task, _ = watched(tmp_path, 30, rest, np.random.default_rng(0))
+        found = assess(replace(task, match="expert"))
+        told = [row["guaranteed"] for row in said(found.problem, found)["sensitivity"]]
+        assert told[0] == pytest.approx(found.guaranteed, abs=1e-9)
+        assert told == sorted(told, reverse=True) and told[-1] < told[0] - 0.05
 
     def test_a_plan_has_both_readings_before_and_after(self, tmp_path):
         rest = '[learner]\nsees = ["cell 1"]\n[teach]\nfeatures = "all"\n'

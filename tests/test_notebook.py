@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import teachirl as ti
+from teachirl.figures.digits import at_least, at_most
 
 EVIL = '<script>alert("x")</script> & \x1b[31m'
 
@@ -132,10 +133,20 @@ class TestGuarantees:
         assert len(repr(certificate)) < 80
         text = page_of(certificate)
         for bound in certificate.bounds:
-            assert bound.name in text and bound.sentence in text
+            assert bound.name in text and certificate.in_words(bound) in text
             assert len(repr(bound)) < 80
         assert len(repr(certificate.look)) < 80
         assert len(repr(certificate.theorem_2)) < 400
+
+    def test_no_bound_is_below_what_anybody_earns(self, certificate):
+        """The gap was capped, and neither the reward nor the words beside it."""
+        assert certificate.theorem_1.least < certificate.floor
+        gap, least = certificate.capped(certificate.theorem_1)
+        assert (gap, least) == (certificate.at_stake, certificate.floor)
+        text = page_of(certificate)
+        assert at_least(certificate.theorem_1.least) not in text
+        assert at_most(certificate.theorem_1.gap) not in text
+        assert f"may cost {at_most(gap)}, all that there is to lose." in text
 
     def test_a_certificate_that_speaks_of_nobody_says_so(self):
         mdp = ti.worlds.chain(5)

@@ -57,6 +57,33 @@ def test_units_do_not_matter_and_what_nobody_can_change_is_matched():
     assert in_units_of_ranges(mdp, view).matrix[1].tolist() == [0.0] * 5
 
 
+def test_from_the_expert_the_error_of_the_recordings_is_added():
+    """What the recordings leave open was no part of it, and the table promised too much."""
+    mdp, weights = ti.worlds.gridworld(4, block=2, slip=0.2), [1.0, 0.0, 0.5, -1.0]
+    best, rng = ti.optimal_policy(mdp, weights).policy, np.random.default_rng(0)
+    view = ti.Worldview([[1.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]])
+    seen = ti.sample_trajectories(mdp, best, episodes=200, horizon=100, rng=rng)
+    shown = ti.Demonstration.from_trajectories(mdp, seen, rows=[*view.matrix, weights])
+    units = 1.0 / np.array([np.ptp(each) for each in _ends(mdp, view.matrix)])
+    alone = [shown.error_in(ti.Worldview([row])) for row in view.matrix]
+    off = shown.error_in(view, units)
+    assert off == pytest.approx(np.linalg.norm(units * alone), rel=1e-9)
+    found = ti.sensitivity(mdp, view, weights, shown, [0.01, 0.1], from_expert=True)
+    same = ti.sensitivity(mdp, view, weights, shown, [0.01 + off, 0.1 + off])
+    assert found.rewards == pytest.approx(same.rewards, abs=1e-3)
+    assert (found.rewards < ti.sensitivity(mdp, view, weights, shown, [0.01, 0.1]).rewards).all()
+    assert found.shares.tolist() == [0.01, 0.1]
+    exact = ti.as_demonstration(mdp, best)
+    assert exact.error_in(view, units) == 0.0
+    # Rows whose error is not known by itself have their part of the whole.
+    other = ti.Worldview([[0.0, 0.0, 1.0, 0.0]])
+    assert shown.error_in(other, np.array([0.5])) == pytest.approx(0.5 * shown.error)
+
+
+def _ends(mdp, rows):
+    return [[ti.optimal_policy(mdp, row).value, ti.worst_policy(mdp, row).value] for row in rows]
+
+
 def test_where_nobody_comes_so_near_nothing_is_guaranteed():
     mdp, weights = ti.worlds.chain(5), [-2, -1, 0, 1, 2]
     shown = ti.Demonstration(np.array([0.0, 0.0, 0.0, 0.0, 10.0]))

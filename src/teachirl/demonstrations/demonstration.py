@@ -224,12 +224,13 @@ class Demonstration:
         """Bound on ‖expectations − μ‖ that holds with the stated confidence: bias + radius."""
         return self.bias + self.radius
 
-    def error_in(self, view: Worldview) -> float:
+    def error_in(self, view: Worldview, units: Floats | None = None) -> float:
         """Bound on ‖A(expectations − μ)‖ for what a learner sees, with the stated confidence.
 
         Parameters
         ----------
         view : Worldview
+        units : array [ℓ], non-negative, what the rows of A are multiplied with; 1 by default
 
         Returns
         -------
@@ -237,11 +238,14 @@ class Demonstration:
         """
         if self.error == 0.0:
             return 0.0
-        most = view.norm * self.error
+        scales = np.ones(view.n_rows) if units is None else units
+        most = (
+            view.norm if units is None else Worldview(view.matrix * units[:, None]).norm
+        ) * self.error
         places = None if self.along is None else self.along.places(view.matrix)
         if self.along is None or places is None:
             return most
-        return min(most, length_at_most((self.along.cut + self.along.chance)[places]))
+        return min(most, length_at_most(scales * (self.along.cut + self.along.chance)[places]))
 
     def earned_between(self, weights: Floats) -> tuple[float, float]:
         """Between which rewards ⟨w, μ⟩ lies, with the stated confidence.

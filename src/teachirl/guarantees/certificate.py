@@ -36,6 +36,7 @@ from ..precision import INVISIBLE, first_largest, up
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview
 from .apparent_optimality import Look, best_look
+from .bound_words import exact_in_words, looser_in_words
 from .bounds import WorstCaseBounds, WorstCaseStatus, checked_case
 from .diameter import Diameter, diameter_at_most
 from .gap_bounds import Bound, Case, exact_bound, width_and_theorem_1, width_bound
@@ -63,7 +64,8 @@ class Certificate:
     guaranteed : float, relative performance that the best of the bounds proves, in [0, 1]; 0 if no
         policy matches the demonstration, as then all bounds speak of nobody
     against_expert : float, R(T) − R(L) is at most this
-    at_stake : float, the same of anybody, who matches or not: printed bounds are no larger
+    at_stake, floor : float, the same of anybody, who matches or not: R(T) − R(L) is at most the
+        one and R(L) at least the other, and no bound that is printed says less
     mismatch : float, ε, sampling error included
     confidence : float, with which all of it holds: what may fail of the demonstration and, where
         the world is known from a log, of the model, adds up
@@ -88,6 +90,7 @@ class Certificate:
     guaranteed: float
     against_expert: float
     at_stake: float
+    floor: float
     mismatch: float
     confidence: float
 
@@ -102,6 +105,41 @@ class Certificate:
         computed = (self.theorem_1, self.width, self.exact)
         return tuple(bound for bound in computed if bound is not None)
 
+    def capped(self, bound: Bound) -> tuple[float, float]:
+        """What a bound comes to with all that holds of anybody.
+
+        Parameters
+        ----------
+        bound : Bound, one of `bounds`
+
+        Returns
+        -------
+        tuple of two float, R(T) − R(L) at most and R(L) at least
+        """
+        if not self.matchable:  # it speaks of nobody
+            return self.at_stake, self.floor
+        least = max(bound.least, self.floor)
+        return min(bound.gap, self.at_stake, up(self.at_stake - (least - self.floor))), least
+
+    def in_words(self, bound: Bound, scale: float = 0.0, expert: str = "the expert") -> str:
+        """What that is, in one sentence.
+
+        Parameters
+        ----------
+        bound : Bound, one of `bounds`
+        scale : float, how far apart rewards can be, which is what digits are for
+        expert : str, whom losses are counted from
+
+        Returns
+        -------
+        str
+        """
+        if not self.matchable:
+            return bound.sentence
+        if bound is self.exact and self.worst is not None:
+            return exact_in_words(self.worst, scale)
+        return looser_in_words(bound, self.capped(bound)[0], self.at_stake, scale, expert)
+
     def plot(self) -> Picture:
         """What each certificate says that the learner may lose; needs the extra `plot`.
 
@@ -111,7 +149,7 @@ class Certificate:
         """
         require(self.matchable, "there is nothing to draw: no policy matches the demonstration")
         shown = [bound for bound in self.bounds if math.isfinite(bound.gap)]
-        gaps = [min(bound.gap, self.at_stake) for bound in shown]
+        gaps = [self.capped(bound)[0] for bound in shown]
         told = [
             f"{bound.name}\nat most {at_most(gap)}" for bound, gap in zip(shown, gaps, strict=True)
         ]
@@ -141,15 +179,10 @@ class Certificate:
             ("if the learner misses by at most", small(self.mismatch) if self.mismatch else "0"),
             ("confidence", f"{self.confidence:g}"),
         )
-        rows = [
-            (
-                bound.name,
-                at_most(min(bound.gap, self.at_stake)),
-                at_least(bound.least),
-                bound.sentence,
-            )
-            for bound in self.bounds
-        ]
+        rows = []
+        for bound in self.bounds:
+            gap, least = self.capped(bound)
+            rows.append((bound.name, at_most(gap), at_least(least), self.in_words(bound)))
         grid = Grid(("certificate", "gap at most", "reward at least", "what it says"), rows)
         return card("Certificate", facts, grid, [] if self.matchable else [str(self)])
 
@@ -158,8 +191,7 @@ class Certificate:
         if not self.matchable:
             return "nothing is guaranteed: no policy matches the demonstration; raise mismatch"
         lines = [
-            f"{bound.name:<10} gap ≤ {share_at_most(min(bound.gap, self.at_stake), 4)}"
-            for bound in bounds
+            f"{bound.name:<10} gap ≤ {share_at_most(self.capped(bound)[0], 4)}" for bound in bounds
         ]
         lines.append(f"guaranteed relative performance {share_at_least(self.guaranteed)}")
         if self.mismatch > 0.0:
@@ -316,6 +348,7 @@ def _of_one(
         guaranteed=case.performance(least),
         against_expert=gap,
         at_stake=up(case.expert_most - case.worst.lower),
+        floor=case.worst.lower,
         mismatch=case.epsilon,
         confidence=case.confidence,
     )

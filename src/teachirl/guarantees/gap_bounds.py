@@ -159,21 +159,22 @@ def _star(case: Case, theta: Floats) -> tuple[float, float, float]:
     q = w - view.matrix.T @ theta
     blur = float(np.linalg.norm(theta)) * case.epsilon * ROUNDED_UP
     gap = up(case.expert_most - least)
+    hidden = gap - blur
     if case.model is not None and case.policy is not None:
         high = respond(case.model, q, nature=1, policy=case.policy).upper
         low = -respond(case.model, -q, nature=1).upper
         most = case.model.largest_entries / (1.0 - case.model.discount)
         rounding = combination_error(mdp, view, theta, q, most)
-        gap = min(gap, up(up(high - low) + up(blur + 2.0 * rounding)))
+        hidden = up(up(high - low) + 2.0 * rounding)
     elif case.error > 0.0:
         # Of the error of μ̂ only what is along q matters twice.
         best, worst = optimal_policy(mdp, q), worst_policy(mdp, q)
         shown = float(q @ case.mu) + float(np.linalg.norm(q)) * case.error * ROUNDED_UP
         rounding = expectation_error(mdp, q) + expectation_error(mdp, w)
         rounding += combination_error(mdp, view, theta, q, case.mu)
-        gap = min(gap, up(min(up(shown + rounding), best.upper) - worst.lower + blur + rounding))
-    gap = max(gap, 0.0)
-    return least, gap, max(gap - blur, 0.0)
+        hidden = up(min(up(shown + rounding), best.upper) - worst.lower + rounding)
+    hidden = max(hidden, 0.0)
+    return least, max(min(gap, up(hidden + blur)), 0.0), hidden
 
 
 def width_and_theorem_1(

@@ -8,7 +8,9 @@ change:
     Σ_i ((a_i(μ_L − μ_T))/d_i)² ≤ s²,   d_i = max_μ ⟨a_i, μ⟩ − min_μ ⟨a_i, μ⟩.
 
 A share s = 0.05 of a single feature is a twentieth of all that can be done about it. Features with
-d_i = 0 are matched by everyone.
+d_i = 0 are matched by everyone. Where what is shown was recorded, μ_T is what was recorded; or what
+the expert has whose sample that is, and then the error of the recordings, in the same units, is
+added to s.
 """
 
 from __future__ import annotations
@@ -85,6 +87,7 @@ def sensitivity(
     *,
     tolerance: float = 1e-4,
     max_seconds: float = math.inf,
+    from_expert: bool = False,
 ) -> Sensitivity:
     """What is guaranteed at a few mismatches, relative to what policies can change.
 
@@ -98,6 +101,8 @@ def sensitivity(
     shares : sequence of positive float, s
     tolerance : float, how far apart bounds may be, as a fraction of max R − min R
     max_seconds : float, how long to search; out of time, what is proved is returned
+    from_expert : bool, whether it is the expert that learners miss by so much, not what was
+        recorded: the error of the demonstration is added then, with its confidence
 
     Returns
     -------
@@ -118,8 +123,10 @@ def sensitivity(
         bool(len(sizes)) and bool(((sizes > 0.0) & np.isfinite(sizes)).all()),
         f"shares must be positive, got {list(shares)}",
     )
-    even = in_units_of_ranges(nominal_of(mdp), view)
-    found = _worst_cases(mdp, even, w, shown, sizes.tolist(), tolerance, max_seconds)
+    units = unit_of(nominal_of(mdp), view.matrix)
+    even = Worldview(view.matrix * units[:, None], view.names, view.mdp)
+    off = shown.error_in(view, units) if from_expert else 0.0
+    found = _worst_cases(mdp, even, w, shown, (sizes + off).tolist(), tolerance, max_seconds)
     best, worst = optimal_policy(mdp, w), worst_policy(mdp, w)
     matched = np.array([each.status is not WorstCaseStatus.INFEASIBLE for each in found])
     rewards = np.where(matched, [each.lower for each in found], worst.lower)

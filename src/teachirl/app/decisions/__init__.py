@@ -11,6 +11,7 @@ from .expert import Collected, ExpertAccount, Record, account_in_time, expert_ac
 from .frontier import Frontier, Point, frontier
 from .kept import Kept
 from .log_doubt import LogDoubt, PairDoubt, log_doubt
+from .once_recorded import OnceRecorded
 from .patience import Cut, Patience, TooLittleTimeError
 from .planning import plan
 from .plausible import OverRewards, over_rewards
@@ -51,6 +52,7 @@ __all__ = [
     "Notice",
     "Oddity",
     "Offer",
+    "OnceRecorded",
     "Outcome",
     "OverRewards",
     "PairDoubt",

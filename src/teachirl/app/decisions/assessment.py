@@ -320,10 +320,7 @@ def _guarantees(task: Task, proved: Certificate) -> tuple[Guarantee, ...]:
 
 def _guarantee(task: Task, proved: Certificate, bound: Bound) -> Guarantee:
     """A bound with all that is known anyway; no bound holds where nobody matches."""
-    reward, behind = task.worst.lower, proved.against_expert
-    if proved.matchable:
-        reward = max(bound.least, reward)
-        behind = min(bound.gap, task.best.upper - reward)
+    behind, reward = proved.capped(bound)
     performance = float(task.relative_at_least(reward))
     return Guarantee(bound.name, float(reward), performance, float(behind))
 

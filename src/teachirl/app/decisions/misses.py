@@ -35,8 +35,14 @@ def if_missed(
     if not share.over():
         with share.strictly():
             if problem.plan_seconds * solves <= share.seconds:
-                left, weights = share.left(), problem.weights
-                found = sensitivity(problem.model, view, weights, shown, max_seconds=left)
+                found = sensitivity(
+                    problem.model,
+                    view,
+                    problem.weights,
+                    shown,
+                    max_seconds=share.left(),
+                    from_expert=problem.matching.keeps(shown),
+                )
     return found
 
 

@@ -18,6 +18,7 @@ from .comparison import Difference, Shortfall
 from .demonstration import WhatToShow
 from .doubt import WeightDoubt, weight_doubt
 from .misses import if_missed
+from .once_recorded import OnceRecorded, once_recorded
 from .patience import Cut, Patience
 from .readings import Reading, Readings, both_readings, readings
 from .set_to_teach import SetToTeach
@@ -128,6 +129,15 @@ class TeachingPlan:
         if self.demonstration is not self.problem.task.demonstration:
             return None
         return readings(self.problem, self.view, self.patience)
+
+    @cached_property
+    def once_recorded(self) -> OnceRecorded | None:
+        """What to teach and to record for what is asked for, where the error of the recordings is
+        in the way; None if it is not, or there was no time for it."""
+        in_the_way = self.problem.matching.keeps(self.demonstration)
+        if self.reached or not in_the_way:
+            return None
+        return once_recorded(self.problem, self.patience)
 
     @property
     def reached(self) -> bool:

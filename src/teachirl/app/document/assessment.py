@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ...figures.digits import (
@@ -17,8 +15,6 @@ from ...figures.digits import (
     small,
 )
 from ...guarantees.apparent_optimality import Look
-from ...guarantees.certificate import Certificate
-from ...guarantees.gap_bounds import Bound
 from ...learners import LinearProgram
 from ...precision import INVISIBLE
 from ..decisions import Assessment, Guarantee, Outcome, Simulated
@@ -211,7 +207,8 @@ def what_is_guaranteed(problem: Problem, found: Assessment) -> Section:
     """What is proved of the learner before anything is taught, from loose to exact."""
     proved, scale = found.certificate, found.best - found.worst
     bounds = {each.name: each for each in proved.bounds}
-    said = {name: _bound_in_words(problem, proved, bound) for name, bound in bounds.items()}
+    expert = the_expert(problem)
+    said = {name: proved.in_words(each, scale, expert) for name, each in bounds.items()}
 
     def explained(each: Guarantee) -> Section:
         here = f"Here: {said[each.name][:1].lower()}{said[each.name][1:]}"
@@ -224,7 +221,7 @@ def what_is_guaranteed(problem: Problem, found: Assessment) -> Section:
             Column("name", "by"),
             Column("reward", "reward at least", lambda x: at_least(x, scale)),
             Column("performance", "performance", percent_at_least),
-            Column("behind", f"behind {the_expert(problem)} at most", lambda x: at_most(x, scale)),
+            Column("behind", f"behind {expert} at most", lambda x: at_most(x, scale)),
             Column("sentence", None, value=lambda each: said[each.name]),
             Column("assumes", None, value=lambda each: bounds[each.name].assumes),
         ),
@@ -236,43 +233,6 @@ def what_is_guaranteed(problem: Problem, found: Assessment) -> Section:
         missing = _for_the_recordings(found, "Theorem 1 allows")
     elements: tuple[Element, ...] = table, Sentence(missing), *map(explained, found.guarantees)
     return Section("What is guaranteed", elements)
-
-
-def _bound_in_words(problem: Problem, proved: Certificate, bound: Bound) -> str:
-    """What a bound says, in digits that never promise more than is proved."""
-    if not proved.matchable:
-        return bound.sentence
-    task, terms = problem.task, bound.terms
-    scale = task.best.value - task.worst.value
-    if bound is proved.exact:
-        assert proved.worst is not None
-        least, most = at_least(proved.worst.lower, scale), proved.worst.upper
-        if not math.isfinite(most):
-            return f"No policy that looks right to the learner earns less than {least}."
-        return (
-            f"There is a policy that looks right to the learner and earns no more than "
-            f"{at_most(most, scale)}; none that looks right earns less than {least}."
-        )
-    # No loss exceeds what there is to lose.
-    hidden, blur = (at_most(min(terms[part], scale), scale) for part in ("hidden", "mismatch"))
-    if terms["hidden"] >= scale:
-        hidden += ", all that there is to lose"
-    missed = at_most(terms["ε"])
-    if bound is proved.width:
-        said = (
-            f"In the part of the reward that the learner cannot see, no policy is further below "
-            f"{the_expert(problem)} than {hidden}"
-        )
-        more = f", and in the part that is seen a mismatch of {missed} may cost another {blur}"
-    else:
-        said = (
-            f"The teaching risk, of the reward or of what policies can change of it, is "
-            f"{terms['risk']:.2f}, and policies can be {at_most(terms['diameter'])} apart: that "
-            f"may cost {hidden}"
-        )
-        more = f", and a mismatch of {missed} another {blur}"
-    # Where the learner matches exactly, what is left of it is rounding.
-    return f"{said}{more if terms['ε'] > 0.0 and terms['mismatch'] > 0.0 else ''}."
 
 
 def _could_go_wrong(problem: Problem, found: Assessment) -> Section:

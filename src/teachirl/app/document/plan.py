@@ -12,6 +12,7 @@ from ..decisions import (
     Difference,
     Ending,
     Offer,
+    OnceRecorded,
     Searched,
     Step,
     TeachingPlan,
@@ -24,6 +25,7 @@ from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
 from .expert import baseline_words
 from .inferred import other_weights
 from .notes import cut_short, why_below
+from .recordings import once_enough
 from .stakes import (
     all_asked_for,
     amount_of,
@@ -108,7 +110,7 @@ def _why_no_more(problem: Problem, plan: TeachingPlan) -> str:
     if helpless and problem.matching.keeps(plan.demonstration):
         return (
             "with so little recorded, no feature that is left is proved to help, as it is known up "
-            "to an error of its own; record more"
+            f"to an error of its own; {_more_recorded(plan.once_recorded)}"
         )
     if plan.chosen.searched is not Searched.ALL or not helpless or not given:
         return str(plan.lesson.status)
@@ -116,6 +118,14 @@ def _why_no_more(problem: Problem, plan: TeachingPlan) -> str:
         f"no set of features within {' and '.join(given)} guarantees 0.1 % more; teachirl frontier "
         "says what others would"
     )
+
+
+def _more_recorded(once: OnceRecorded | None) -> str:
+    """What to do about that."""
+    if once is None:
+        return "record more"
+    said = once_enough(once)
+    return f"{said[:1].lower()}{said[1:-1]}"
 
 
 def _searched(problem: Problem, plan: TeachingPlan) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...figures.digits import asked, at_least, at_most, percent_at_least, small
-from ..decisions import Assessment, Enough, Readings, TeachingPlan
+from ...figures.digits import asked, at_least, at_most, money, percent_at_least, small
+from ..decisions import Assessment, Enough, OnceRecorded, Readings, TeachingPlan
 from ..problem import Problem, Show
 from .elements import Bullets, Column, Section, Sentence, Table
 from .notes import LEFT_OUT
@@ -49,7 +49,11 @@ def what_the_recordings_say(
     told = [(each, after) for each, after in ((now, False), (then, taught)) if each is not None]
     said = [_taken(problem), *(_error(*each) for each in told)]
     said += [_earned(problem, told[0][0])] if told else []
-    said += [_needed(both.enough, after) for both, after in told[-1:] if both.enough]
+    once = None if plan is None else plan.once_recorded
+    if once is not None:
+        said.append(once_enough(once))
+    else:
+        said += [_needed(both.enough, after) for both, after in told[-1:] if both.enough]
     return Section(title, (table, Bullets(tuple(map(Sentence, said)), "recorded")))
 
 
@@ -103,8 +107,38 @@ def _earned(problem: Problem, both: Readings) -> str:
     )
 
 
+def once_enough(once: OnceRecorded) -> str:
+    """What to teach and to record for what is asked for, if learners match the expert.
+
+    Parameters
+    ----------
+    once : OnceRecorded
+
+    Returns
+    -------
+    str, a sentence
+    """
+    enough, wanted = once.enough, _wanted(once.enough)
+    if enough.steps is None:
+        return (
+            f"No number of episodes as long as these would guarantee {wanted}, whatever is taught: "
+            "learners who match the recordings may do worse. Show something else."
+        )
+    if enough.episodes is None:
+        return f"To guarantee {wanted} would take far too many episodes, whatever is taught."
+    first = f"Teach {', '.join(once.names)} ({money(once.cost)}), and record"
+    return (
+        f"{first if once.names else 'Record'} about {enough.episodes} episodes of {enough.steps} "
+        f"steps that vary as these do: that would guarantee {wanted}."
+    )
+
+
+def _wanted(enough: Enough) -> str:
+    return "what was asked for" if enough.wanted is None else percent_at_least(enough.wanted)
+
+
 def _needed(enough: Enough, after: bool) -> str:
-    wanted = "what was asked for" if enough.wanted is None else percent_at_least(enough.wanted)
+    wanted = _wanted(enough)
     said = f"For the second reading to guarantee {wanted} would take far too many episodes."
     if enough.steps is None:
         said = (
@@ -121,4 +155,4 @@ def _needed(enough: Enough, after: bool) -> str:
     return _begun(after, said)
 
 
-__all__ = ["what_the_recordings_say"]
+__all__ = ["once_enough", "what_the_recordings_say"]

@@ -26,6 +26,10 @@ FLATTERED = (
     "along, and so the guarantee for an exact match flatters. Trust what is left of it at a "
     "mismatch."
 )
+FROM_EXPERT = (
+    "It is the expert that learners are taken to match, whose sample the recordings are: the "
+    "recordings' error is added to each mismatch."
+)
 NOBODY = "nobody"
 NONE_SO_NEAR = (
     f"Where it says {NOBODY}, no policy comes so near to what is shown, and there is nothing to "
@@ -52,8 +56,11 @@ def if_the_learner_misses(problem: Problem, found: Assessment | TeachingPlan) ->
         return Section(title, (Sentence(LEFT_OUT),))
     task, scale = problem.task, reward_range(problem)
     shares = [0.0, *known.shares.tolist()]
-    exact = not found.mismatch
+    from_expert = problem.matching.keeps(found.demonstration)
+    exact = from_expert or not found.mismatch
     rewards = [found.stakes.reward if exact else None, *known.rewards.tolist()]
+    if from_expert:  # who comes nearer is promised no less, and no more is proved of them
+        rewards = [min(each, found.stakes.reward) for each in rewards]
     performances = [None if each is None else task.relative_at_least(each) for each in rewards]
     told = [i for i, each in enumerate(rewards) if each is not None]
     near = [True, *known.attainable.tolist()]
@@ -71,6 +78,7 @@ def if_the_learner_misses(problem: Problem, found: Assessment | TeachingPlan) ->
     points = [(shares[i], performances[i] or 0.0) for i in told if near[i]]
     elements: tuple[Element, ...] = (
         Explanation(ABOUT),
+        Sentence(FROM_EXPERT if from_expert else ""),
         Sentence(FLATTERED if episodes_end(problem) else "", "flattered"),
         Table(
             f"What is guaranteed at a few mismatches{AFTER if then else ''}", tuple(columns), rows
