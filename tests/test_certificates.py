@@ -404,6 +404,8 @@ def test_words_of_bounds_for_recordings_are_capped():
     assert "another" not in said
     assert said.endswith(f"all that there is to lose, {at_most(proved.at_stake)}.")
     near = ti.certify(mdp, view, w, best.policy, 1e-3)
+    blur = at_most(near.theorem_1.terms["mismatch"])
+    assert near.in_words(near.theorem_1).endswith(f", and a mismatch of 0.001 another {blur}.")
     blur = at_most(near.width.terms["mismatch"])
     assert near.in_words(near.width).endswith(f"a mismatch of 0.001 may cost another {blur}.")
     assert near.in_words(near.width, expert="somebody").count("below somebody than") == 1

@@ -263,7 +263,8 @@ class TestAssessment:
         least = float(exact.split()[-1].rstrip(".").replace("−", "-"))
         assert least <= found.certificate.worst.lower <= least + 0.01
         missed = assessed(problem(GRID, mismatch=0.5))["guarantees"][0]["sentence"]
-        assert "and a mismatch of 0.5 another " in missed
+        # To what is all that there is to lose a mismatch adds nothing.
+        assert missed == theorem_1
 
     def test_who_takes_too_long_is_named_with_the_reason(self, monkeypatch):
         monkeypatch.setattr(simulations, "PROGRAM", 0)
