@@ -178,6 +178,7 @@ def frontier_of(problem, *, wanted=0.9):
         patience=Patience(60.0),
         wanted=wanted,
         stakes=stakes_of(replace(problem, asked=ti.Goals(wanted)), problem.task.worst.value),
+        told=points[2],
         enough=None if wanted is None else points[2],
         enough_at_least=None if wanted is None else 2.0,
     )

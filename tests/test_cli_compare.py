@@ -179,3 +179,23 @@ def test_results(teachirl, tmp_path):
         paths[1].write_text(text)
         code, out, err = teachirl("compare", *paths)
         assert (code, out) == (2, "") and message in err
+
+
+@pytest.mark.parametrize(
+    ("kind", "most", "value", "shown"),
+    [
+        ("max_loss", True, 3.38211, "3.383"),
+        ("limit", True, 1.05441, "1.055"),
+        ("limit", False, 1.05449, "1.054"),
+        ("at_least", False, 9.17089, "9.17"),
+    ],
+)
+def test_what_is_guaranteed_of_a_goal_is_on_its_safe_side(kind, most, value, shown):
+    """As `certify` says it: 3.38211 of loss are 3.383 at most, not 3.382."""
+    goals = [
+        {"goals": [{"kind": kind, "feature": None, "at_most": most, "guaranteed": each}]}
+        for each in (value, 2.0 * value)
+    ]
+    [row] = differing(*both_news(*goals), ("plan",))
+    assert (row.path, row.most) == (("plan", "goals", kind, "guaranteed"), most)
+    assert _shown(row, row.first) == shown

@@ -122,7 +122,7 @@ class TestTables:
     def test_certify_of_what_was_recorded(self, teachirl):
         out = teachirl("certify", PROBLEMS / "recorded.toml")[1]
         assert "What the expert is after\n" in out and "not known" in out
-        assert "confidence 0.9" in out
+        assert "confidence 90 %" in out
         # A mismatch that no policy comes near is not one of 0 %.
         rows = [line.split() for line in out.splitlines()]
         assert ["guaranteed", "nobody", "nobody"] in [row[:3] for row in rows]
@@ -188,7 +188,7 @@ class TestTables:
         assert (code, err) == (0, "")
         said = "--seconds gives it more time, and --resume goes on from here."
         assert f"- Cut short after 0 seconds: {said}" in out.splitlines()
-        assert "1 of 8 sets of features were tried." in out
+        assert "1 of 8 sets of features was tried." in out
         assert teachirl("frontier", PROBLEMS / "grid.toml", "--seconds", "-1")[0] == 2
 
 

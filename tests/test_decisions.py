@@ -315,7 +315,7 @@ class TestAssessment:
         assert f"So under {share} of all of them, spread evenly, " in plausible
         for weight in told["weights"]:
             assert -1.0 <= weight["lower"] < weight["weight"] < weight["upper"] <= 1.0
-        assert "2 recorded episodes" in recorded and "confidence 0.9" in recorded
+        assert "2 recorded episodes" in recorded and "confidence 90 %" in recorded
         # What allows for the error of so few is not to be taken for what the learner lacks.
         off = at_most(task.task.demonstration.error)
         assert f"error of the recordings of {off} in all features" in told["looks"][-1]
@@ -651,7 +651,7 @@ class TestPlan:
             if cost <= most:
                 view = task.worldview.extend(task.teachable[list(members)])
                 promise = asked.goals.promise(view, task.demonstration)
-                short[members] = asked.goals.shortfall(promise, asked.out_of_reach)
+                short[members] = asked.aims.shortfall(promise)
         mine = short[frozenset(found.chosen.order)]
         assert mine <= min(short.values()) + 1e-3
         near = [each for each in short if short[each] <= min(short.values()) + 4e-4]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import math
+from collections.abc import Callable
 
 DIGITS = 4
 NOTHING = "–"
@@ -15,7 +16,7 @@ ROUNDING = 1e-9
 SURE = 6
 
 
-def number(value: float, scale: float = 0.0) -> str:
+def number(value: float, scale: float = 0.0, digits: int = DIGITS) -> str:
     """Four significant digits; what is too small to be told from rounding on this `scale` is 0.
 
     >>> number(12.34567), number(-0.00012346), number(1e-17), number(float("nan"))
@@ -23,7 +24,7 @@ def number(value: float, scale: float = 0.0) -> str:
     >>> number(1e-17, scale=5.0)
     '0'
     """
-    return _rounded(value, decimal.ROUND_HALF_EVEN, scale)
+    return _rounded(value, decimal.ROUND_HALF_EVEN, scale, digits)
 
 
 def visible(value: float, scale: float) -> str:
@@ -53,8 +54,9 @@ def alike(first: float, second: float) -> tuple[str, str]:
     return shown(first), shown(second)
 
 
-def at_least(value: float, scale: float = 0.0) -> str:
-    """Four digits, never more than the value; nothing for −∞.
+def at_least(value: float, scale: float = 0.0, digits: int = DIGITS) -> str:
+    """Four digits, never more than the value, up to what is rounding beside it or the `scale`;
+    nothing for −∞.
 
     There are no digits that cannot be told from rounding on this `scale`.
 
@@ -62,17 +64,59 @@ def at_least(value: float, scale: float = 0.0) -> str:
     ('9.999', '−10', '0', '–')
     >>> at_least(-9.7332, scale=5000.0), at_most(0.2668, scale=5000.0)
     ('−9.734', '0.267')
+    >>> at_least(20.0 - 4e-14), at_least(-1e-12, scale=5.0)
+    ('20', '0')
     """
-    return _rounded(value, decimal.ROUND_FLOOR, scale)
+    return _rounded(value, decimal.ROUND_FLOOR, scale, digits)
 
 
-def at_most(value: float, scale: float = 0.0) -> str:
+def at_most(value: float, scale: float = 0.0, digits: int = DIGITS) -> str:
     """The same, never less than the value; nothing for ∞.
 
-    >>> at_most(1.00001), at_most(3e-12, scale=5.0), at_most(float("inf"))
-    ('1.001', '0.000001', '–')
+    >>> at_most(1.00001), at_most(3e-12, scale=5.0), at_most(3e-7, scale=5.0), at_most(math.inf)
+    ('1.001', '0', '0.000001', '–')
     """
-    return _rounded(value, decimal.ROUND_CEILING, scale)
+    return _rounded(value, decimal.ROUND_CEILING, scale, digits)
+
+
+def compared(
+    value: float, wanted: float, most: bool, shown: Callable[[float, int], str], scale: float = 0.0
+) -> str:
+    """A number beside what is wanted, with more digits where fewer would not compare as they do.
+
+    Parameters
+    ----------
+    value : float
+    wanted : float, as it is shown
+    most : bool, whether the number may not be more than that; else it may not be less
+    shown : how to show the number, in so many digits
+    scale : float, beside which what is small is rounding
+
+    >>> compared(1.05441, 1.0545, True, lambda value, digits: at_most(value, digits=digits))
+    '1.0545'
+    >>> compared(0.15132, 0.1513, True, lambda value, digits: number(value, digits=digits))
+    '0.15132'
+    """
+    sign = 1.0 if most else -1.0
+    room = ROUNDING * max(scale, abs(wanted))
+    if abs(value - wanted) <= room:
+        return exactly(wanted)
+    kept = sign * (value - wanted) <= 0.0
+    for digits in range(DIGITS, 2 * SURE):
+        text = shown(value, digits)
+        said = float(text.replace("−", "-")) if text != NOTHING else value
+        if (sign * (said - wanted) <= 0.0) == kept:
+            break
+    return text
+
+
+def exactly(value: float) -> str:
+    """A number that someone asked for, not rounded.
+
+    >>> exactly(-0.1513), exactly(20.0)
+    ('−0.1513', '20')
+    """
+    return f"{value:.10g}".replace("-", "−")
 
 
 def small(value: float) -> str:
@@ -196,15 +240,19 @@ def _exact(value: float) -> decimal.Decimal:
     return decimal.Decimal(repr(float(value)))
 
 
-def _rounded(value: float, direction: str, scale: float = 0.0) -> str:
+def _rounded(value: float, direction: str, scale: float = 0.0, digits: int = DIGITS) -> str:
     if not math.isfinite(value):
         return NOTHING
     exact, whole = _exact(value), _exact(scale)
-    last = exact.adjusted() - DIGITS + 1 if exact else 0
+    last = exact.adjusted() - digits + 1 if exact else 0
     if whole:
-        last = max(last, whole.adjusted() - SURE)
-    rounded = exact.quantize(decimal.Decimal(1).scaleb(last), rounding=direction)
-    text = f"{float(rounded) + 0.0:.{DIGITS}g}"
+        last = max(last, whole.adjusted() - SURE - digits + DIGITS)
+    unit = decimal.Decimal(1).scaleb(last)
+    rounded = exact.quantize(unit)
+    # What is below the nearest by rounding alone is that: a side is taken for what can be told.
+    if abs(value - float(rounded)) > ROUNDING * max(abs(value), scale):
+        rounded = exact.quantize(unit, rounding=direction)
+    text = f"{float(rounded) + 0.0:.{digits}g}"
     if "e-" in text and rounded and rounded.adjusted() >= -SURE - 1:
         text = f"{rounded:f}"
     return text.replace("-", "−")
@@ -216,7 +264,9 @@ __all__ = [
     "asked",
     "at_least",
     "at_most",
+    "compared",
     "counted",
+    "exactly",
     "money",
     "number",
     "percent",

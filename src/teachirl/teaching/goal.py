@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import require
-from ..precision import ROUNDED
+from ..precision import ROUNDED, SEARCH_TIE
 from ..selection.greedy import is_number
 
 
@@ -98,9 +98,35 @@ class Goal:
         -------
         float from 0 on
         """
-        amount = promise.amounts[self.number]
+        return self.missing_at(promise.amounts[self.number])
+
+    def missing_at(self, amount: float) -> float:
+        """The same of who has that amount.
+
+        Parameters
+        ----------
+        amount : float
+
+        Returns
+        -------
+        float from 0 on
+        """
         missing = amount - self.wanted if self.most else self.wanted - amount
         return missing if missing > ROUNDED * self.scale else 0.0
+
+    def eased(self, amount: float) -> Goal:
+        """The goal to have as much as that, up to what a search does not tell from it.
+
+        Parameters
+        ----------
+        amount : float, instead of what is wanted
+
+        Returns
+        -------
+        Goal
+        """
+        room = SEARCH_TIE * self.scale
+        return replace(self, wanted=amount + (room if self.most else -room))
 
 
 __all__ = ["Goal", "GoalKind", "Limit", "Promise"]

@@ -10,7 +10,8 @@ as weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -227,35 +228,68 @@ class TaskGoals:
             ),
         )
 
-    def unmet(self, promise: Promise, beside: Collection[Goal] = ()) -> tuple[Goal, ...]:
+    def unmet(self, promise: Promise) -> tuple[Goal, ...]:
         """The goals that a promise does not meet.
 
         Parameters
         ----------
         promise : Promise
-        beside : Goal, those that do not count
 
         Returns
         -------
         tuple of Goal
         """
-        missed = (goal for goal in self.goals if goal.missing(promise) > 0.0)
-        return tuple(goal for goal in missed if goal not in beside)
+        return tuple(goal for goal in self.goals if goal.missing(promise) > 0.0)
 
-    def shortfall(self, promise: Promise, beside: Collection[Goal] = ()) -> float:
+    def shortfall(self, promise: Promise) -> float:
         """How far the goal that is furthest is from being met, as a share of its scale.
 
         Parameters
         ----------
         promise : Promise
-        beside : Goal, those that do not count
 
         Returns
         -------
         float from 0 on
         """
-        far = (goal.missing(promise) / goal.scale for goal in self.unmet(promise, beside))
+        far = (goal.missing(promise) / goal.scale for goal in self.unmet(promise))
         return max(far, default=0.0)
+
+    def possible(self, goal: Goal) -> float:
+        """The most of what a goal is about that any policy has; the least, if it is to be little.
+
+        Parameters
+        ----------
+        goal : Goal
+
+        Returns
+        -------
+        float, on the side of who hopes
+        """
+        if goal.feature is not None:
+            most, least = self._range(goal.feature)
+            return least.lower if goal.most else most.upper
+        hopes = {GoalKind.GUARANTEE: 1.0, GoalKind.MAX_LOSS: 0.0}
+        return hopes.get(goal.kind, self.task.best.upper)
+
+    def eased(self, own: Promise) -> TaskGoals:
+        """These goals as far as they can be had of who does no better than that.
+
+        Parameters
+        ----------
+        own : Promise, what those have themselves
+
+        Returns
+        -------
+        TaskGoals, in which a goal that they miss asks for what they have, up to what a search does
+        not tell from it
+        """
+        found = copy(self)
+        found.goals = tuple(
+            goal.eased(own.amounts[goal.number]) if goal.missing(own) else goal
+            for goal in self.goals
+        )
+        return found
 
     def task_of(self, goal: Goal) -> Task:
         """The task whose reward is to keep a limit.

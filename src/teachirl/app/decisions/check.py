@@ -33,6 +33,8 @@ class Oddity(enum.Enum):
     TOO_DEAR = enum.auto()
     NOTHING_TO_TEACH = enum.auto()
     BROKEN_LIMIT = enum.auto()
+    MISSED_GOAL = enum.auto()
+    IMPOSSIBLE = enum.auto()
 
     def __repr__(self) -> str:
         return self.name
@@ -49,8 +51,9 @@ class Notice:
         other, wherever one can get; teachable ones that the learner sees already, or whose amount
         follows from what it sees; states that nobody gets to; nothing
         that `max_cost` could buy; nothing that could be taught; features of which what is shown
-        has more, or less, than a limit allows
-    names : of the features or states
+        has more, or less, than a limit allows; goals that it misses; features and goals of which
+        no policy has what was asked for
+    names : of the features, states or goals
     """
 
     kind: Oddity
@@ -265,9 +268,21 @@ def _notices(
         yield Notice(Oddity.TOO_DEAR, ())
     if not offered:
         yield Notice(Oddity.NOTHING_TO_TEACH, ())
-    if problem.out_of_reach:
-        broken = dict.fromkeys(goal.name for goal in problem.out_of_reach)
-        yield Notice(Oddity.BROKEN_LIMIT, tuple(broken))
+    yield from _hopeless(problem)
+
+
+def _hopeless(problem: Problem) -> Iterator[Notice]:
+    """Goals that nobody can meet, or who does as what is shown."""
+    missed = [goal for goal in problem.out_of_reach if goal not in problem.impossible]
+    kinds = (
+        (Oddity.BROKEN_LIMIT, [goal for goal in missed if goal.feature is not None]),
+        (Oddity.MISSED_GOAL, [goal for goal in missed if goal.feature is None]),
+        (Oddity.IMPOSSIBLE, problem.impossible),
+    )
+    for kind, goals in kinds:
+        names = dict.fromkeys(goal.name or goal.kind.value for goal in goals)
+        if names:
+            yield Notice(kind, tuple(names))
 
 
 __all__ = ["Check", "Combination", "Feature", "Notice", "Oddity", "check"]

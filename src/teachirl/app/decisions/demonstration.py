@@ -134,7 +134,7 @@ def what_to_show(
 
 def _offer(problem: Problem, shown: Demonstration, first: Promise, last: Promise) -> Offer | None:
     """What another demonstration brings and costs; None if it does not bring more."""
-    task, goals = problem.task, problem.goals
+    task, goals = problem.task, problem.aims
     then = goals.promise(problem.worldview, shown, problem.matching)
     if then.performance <= first.performance + SAME_GUARANTEE:
         return None

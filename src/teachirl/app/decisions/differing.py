@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...figures.digits import percent
@@ -31,11 +31,13 @@ class Differing:
     ----------
     path : where it stands, from the outside in
     first, second : the values; None where there is none
+    most : whether what is guaranteed there is so much at most; None where nothing is said of it
     """
 
     path: tuple[str, ...]
     first: Any
     second: Any
+    most: bool | None = field(default=None, compare=False, repr=False)
 
     @property
     def what(self) -> str:
@@ -44,7 +46,11 @@ class Differing:
 
 
 def differing(
-    first: Any, second: Any, path: tuple[str, ...] = (), scale: float | None = None
+    first: Any,
+    second: Any,
+    path: tuple[str, ...] = (),
+    scale: float | None = None,
+    most: bool | None = None,
 ) -> Iterator[Differing]:
     """The numbers, short texts and truths in which two results differ, in their order.
 
@@ -54,6 +60,7 @@ def differing(
         or ``kind`` and ``feature``, if they have one of their own, or by their number
     path : where they stand
     scale : the size of numbers beside which others are rounding; by default the largest of them
+    most : as in `Differing`
 
     Returns
     -------
@@ -68,11 +75,13 @@ def differing(
         scale = max(_largest(first), _largest(second))
     if isinstance(first, (Mapping, list)) or isinstance(second, (Mapping, list)):
         one, other = _entries(first), _entries(second)
+        side = one.get("at_most", other.get("at_most"))
+        most = side if isinstance(side, bool) else None  # a goal says so
         for key in [*one, *(key for key in other if key not in one)]:
-            yield from differing(one.get(key), other.get(key), (*path, key), scale)
+            yield from differing(one.get(key), other.get(key), (*path, key), scale, most)
         return
     if not _same(first, second, scale):
-        yield Differing(tuple(filter(None, path)), first, second)
+        yield Differing(tuple(filter(None, path)), first, second, most)
 
 
 def news(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class Frontier:
     Attributes
     ----------
     points : by rising cost and rising guarantee; the first is what must be paid in any case. The
-        cheapest that keeps all limits is among them, whatever reward it guarantees
+        cheapest that is enough, or the nearest, is among them, whatever reward it guarantees
     worth : relative performance that a point adds at least, unless it is the first with all that
         was asked for
     cut : Cut, what ended the search before it was known that no set is better; None if nothing did
@@ -65,10 +65,10 @@ class Frontier:
     left_out : how many more there are, of which sets were not tried
     solves : how many MDPs were solved
     wanted : the relative performance to be guaranteed; None if none was asked for
-    stakes : Stakes, what `enough`, or else the last point, guarantees in reward and of what was
-        asked for
-    enough : the cheapest point that guarantees all that was asked for; None if none does, or
-        nothing was
+    stakes : Stakes, what `told` guarantees in reward and of what was asked for
+    told : `enough`, or else the point that comes nearest to what was asked for, or the last
+    enough : the cheapest point that guarantees all that was asked for, or as much of it as what is
+        shown has itself; None if none does, or nothing was
     enough_at_least : what it costs at least; None if nothing guarantees it, or nothing was asked
     patience : Patience, how long it may take, and what is computed when it is asked for
     """
@@ -82,6 +82,7 @@ class Frontier:
     solves: int
     wanted: float | None
     stakes: Stakes
+    told: Point
     enough: Point | None
     enough_at_least: float | None
     patience: Patience
@@ -158,7 +159,7 @@ def frontier(
         patience.last = math.inf
     with patience.needed(NEEDED):
         search = SetSearch(problem, patience, worth, kept, watch)
-        limited = LimitedSets(search) if problem.within_reach else None
+        limited = LimitedSets(search) if problem.aims else None
     within, every = patience.seconds, len(search.order)
     plan = progress.part("a greedy plan", 1, within=within)
     part = progress.part("sets of features", every, weight=0.01, within=within)
@@ -173,6 +174,8 @@ def frontier(
         plan.advance()
         if limited is not None:
             limited.run()
+            if limited.chosen is None and _limits(search):
+                limited.closest()
         search.curve(part)
     kept.end(patience.cut)
     patience.renew()
@@ -185,14 +188,14 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
     enough = hope = None
     if limited is not None:
         enough, hope = limited.chosen, limited.cost_at_least
-        if enough is None and all(goal.feature is None for goal in search.problem.within_reach):
+        if enough is None and not _limits(search):
             # Out of time, what a greedy plan found may be enough.
             reached = (each for each in chosen if search.reaches(float(search.bounds.lower[each])))
             enough = next(reached, None)
-        if enough is not None and enough not in chosen:
-            chosen = sorted([*chosen, enough], key=lambda each: search.cost[each])
+    told = _told(search, limited) if enough is None else enough
+    if told not in chosen:
+        chosen = sorted([*chosen, told], key=lambda each: search.cost[each])
     points = {each: _point(search, each) for each in chosen}
-    told = chosen[-1] if enough is None else enough
     meant = _stakes(search, told)
     # One number for one set: what it guarantees is searched for once more, to more digits.
     points[told] = replace(
@@ -211,10 +214,23 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
         solves=search.bounds.solves,
         wanted=search.problem.until,
         stakes=meant,
+        told=points[told],
         enough=None if enough is None else points[enough],
         enough_at_least=hope,
         patience=patience,
     )
+
+
+def _told(search: SetSearch, limited: LimitedSets | None) -> int:
+    """Where no set has all that was asked for, the one that comes nearest."""
+    if limited is None or not _limits(search):
+        return search.envelope()[-1]  # the more reward the nearer
+    return limited.proved()
+
+
+def _limits(search: SetSearch) -> bool:
+    """Whether something is asked of single features."""
+    return any(goal.feature is not None for goal in search.problem.aims)
 
 
 def _point(search: SetSearch, chosen: int) -> Point:

@@ -1,5 +1,5 @@
-"""The set of features with which all goals are met that can be, limits on single features included:
-the cheapest, or else one that comes closest to them.
+"""The set of features with which all goals are met as far as they can be, limits on single features
+included: the cheapest, or else one that comes closest to them.
 
 A limit is a reward as well, the feature with weight 1 or −1: bounds on what sets guarantee of it
 are those of `SetBounds`, for another task.
@@ -32,7 +32,7 @@ class _Part(NamedTuple):
 
 
 class LimitedSets:
-    """Which sets meet all goals within reach, as far as a search has found out.
+    """Which sets meet all goals, as far as they can be had, as far as a search has found out.
 
     Parameters
     ----------
@@ -57,18 +57,18 @@ class LimitedSets:
     def _made(self) -> Iterator[_Part]:
         # What is searched to a tolerance is looked at again, to more digits, before it counts.
         search, problem = self.search, self.problem
-        for goal in problem.within_reach:
+        for goal in problem.aims:
             if goal.kind is GoalKind.LIMIT:
-                bounds = set_bounds(problem.goals.task_of(goal), problem.matching, search.free)
+                bounds = set_bounds(problem.aims.task_of(goal), problem.matching, search.free)
                 search.kept.follow(bounds)
                 wanted = -goal.wanted if goal.most else goal.wanted
                 tie = SEARCH_TIE * goal.scale
                 yield _Part(bounds, wanted - bounds.earned - tie, goal.scale)
             else:
-                wanted = problem.goals.reward_asked(goal) - search.bounds.earned
+                wanted = problem.aims.reward_asked(goal) - search.bounds.earned
                 scale = search.scale if goal.kind is GoalKind.GUARANTEE else goal.scale
                 yield _Part(search.bounds, wanted - SEARCH_TIE * search.scale, scale)
-        if not problem.within_reach:  # the more reward the better
+        if not problem.aims:  # the more reward the better
             wanted = search.task.best.upper - search.bounds.earned
             yield _Part(search.bounds, wanted, search.scale)
 
@@ -144,12 +144,12 @@ class LimitedSets:
         return hope
 
     def _look(self, chosen: int) -> None:
-        """Whether a set meets all goals within reach, proved to all digits."""
+        """Whether a set meets all goals that can be had, proved to all digits."""
         problem, view = self.problem, self.search.bounds.view_of(chosen)
         shown = problem.task.demonstration
         seconds = self.search.patience.left()
-        promise = problem.goals.promise(view, shown, problem.matching, max_seconds=seconds)
-        if not problem.goals.unmet(promise, beside=problem.out_of_reach):
+        promise = problem.aims.promise(view, shown, problem.matching, max_seconds=seconds)
+        if not problem.aims.unmet(promise):
             self.chosen, self.promise = chosen, promise
             self.search.note(chosen, promise.reward)
         elif not self.search.patience.over():

@@ -89,7 +89,7 @@ def plan(
     with patience.needed(NEEDED):
         _ = problem.task.simulated
         with (problem.place / "plan").locating():
-            _ = problem.goals, problem.out_of_reach
+            _ = problem.aims
     parts = _Parts.of(problem, patience, progress or Progress(), kept, watch)
     with (problem.place / "plan").locating():
         chosen = set_to_teach(problem, parts.for_sets, kept, watch)
@@ -153,7 +153,7 @@ def _rounds(problem: Problem, chosen: SetToTeach, teacher: Teacher) -> Rounds:
         budget=len(task.names) if problem.budget is None else problem.budget,
         max_cost=ample(task) if problem.max_cost is None else problem.max_cost,
         matching=problem.matching,
-        goals=problem.goals,
+        goals=problem.aims,
         proved=chosen.proved,
     )
 
@@ -293,11 +293,11 @@ def _late(
 
 def _enough(problem: Problem, now: Moment) -> bool:
     """Whether what was asked for and can be is guaranteed, and what is required is taught."""
-    if not problem.within_reach or not set(problem.task.required) <= set(now.taught):
+    if not problem.aims or not set(problem.task.required) <= set(now.taught):
         return False
     if now.promise is None:
         return False
-    return not problem.goals.unmet(now.promise, beside=problem.out_of_reach)
+    return not problem.aims.unmet(now.promise)
 
 
 def _where_to_stop(
@@ -306,11 +306,11 @@ def _where_to_stop(
     """After how many steps, and why."""
     goals, must = problem.goals, len(problem.task.required)  # what must be taught is taught
     promises = [each.promise for each in moments[must:] if each.promise is not None]
-    if not problem.within_reach:
+    if not goals:
         short = np.array([-each.performance for each in promises])
         first = int(np.flatnonzero(short <= short.min() + WORTH)[0])
     else:
-        short = np.array([goals.shortfall(each, problem.out_of_reach) for each in promises])
+        short = np.array([problem.aims.shortfall(each) for each in promises])
         # What was searched for is without what is not worth its cost already.
         room = WORTH if chosen.searched is Searched.TEACHER else SAME_GUARANTEE
         first = int(np.flatnonzero(short <= short.min() + room * (short.min() > 0.0))[0])
@@ -327,7 +327,8 @@ def _cap(problem: Problem, lesson: Lesson, ending: Ending) -> float | None:
         return None  # an estimate caps nothing
     own = problem.goals.own(shown)
     if problem.goals:
-        reward = (goal for goal in problem.goals.unmet(own) if goal.feature is None)
+        missed = (goal for goal in problem.goals.unmet(own) if goal not in problem.impossible)
+        reward = (goal for goal in missed if goal.feature is None)
         return own.performance if any(reward) else None
     return own.performance if own.performance < 1.0 - WORTH else None
 

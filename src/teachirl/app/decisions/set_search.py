@@ -371,7 +371,8 @@ class SetSearch:
 
 def _goal(problem: Problem, earned: float) -> float | None:
     """The reward that the goals about reward ask for, counted from what is shown."""
-    asked = [problem.goals.reward_asked(goal) for goal in problem.goals if goal.feature is None]
+    aims = problem.aims
+    asked = [aims.reward_asked(goal) for goal in aims if goal.feature is None]
     return max(asked) - earned if asked else None
 
 

@@ -124,7 +124,7 @@ def set_to_teach(
     if not allowed.any():
         return SetToTeach(Searched.TEACHER)
     # A greedy plan is made for the reward, and keeps no limits.
-    limits = any(goal.feature is not None for goal in problem.within_reach)
+    limits = any(goal.feature is not None for goal in problem.aims)
     sets, found = None, None
     with patience.work():
         sets = LimitedSets(search, allowed)
@@ -163,7 +163,7 @@ def _begun(
 def _best(search: SetSearch, sets: LimitedSets, allowed: Mask, limits: bool) -> int | None:
     """The cheapest set with all that is asked for, or one that comes closest; None if time is
     up."""
-    if search.problem.within_reach:
+    if search.problem.aims:
         sets.run()
         if sets.chosen is not None:
             return sets.chosen

@@ -39,6 +39,11 @@ class GoalResult:
         """Whether it is met."""
         return self.missing == 0.0
 
+    @property
+    def as_shown(self) -> bool:
+        """Whether as much is guaranteed as what is shown has itself, as far as a search tells."""
+        return self.goal.eased(self.own).missing_at(self.amount) == 0.0
+
 
 @dataclass(frozen=True)
 class Stakes:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...demonstrations.trajectories import Trajectories
 from ...diagnosis.diagnosis import DiagnosisStatus
-from ...figures.digits import at_most, counted, number, percent_at_least
+from ...figures.digits import asked, at_most, counted, number, percent_at_least
 from ..decisions import Acquaintance, Standing
 from ..problem import Problem
 from ..problem.places import listed, shown
@@ -163,7 +163,7 @@ def _sure(found: Acquaintance) -> Iterator[str]:
         "Lacking is seen where the learner misses what was shown"
         f"{' by more than its mismatch' if known.mismatch else ''}. Having is proved by probes "
         f"alone, as only these were drawn at random; all of this holds with confidence "
-        f"{known.confidence:g}."
+        f"{asked(known.confidence)}."
     )
     if known.has and not known.open and known.p_value < 1.0:
         yield (

@@ -43,9 +43,11 @@ from .stakes import (
     most_lost,
     recorded,
     reward_facts,
+    reward_range,
     stakes_sentence,
     the_expert,
     who_earns,
+    why_out_of_reach,
 )
 from .tables import differences_table, policy_rows
 
@@ -90,8 +92,9 @@ def assessment_headline(problem: Problem, found: Assessment) -> Headline:
 
 
 def _goals_now(found: Assessment) -> str:
-    said = goals_sentence(found.stakes.goals)
-    return f"As things stand, {said[:1].lower()}{said[1:]}" if said else ""
+    said, why = goals_sentence(found.stakes.goals), why_out_of_reach(found.problem)
+    never = f" Not to be had by teaching: {why}." if why else ""
+    return f"As things stand, {said[:1].lower()}{said[1:]}{never}" if said else ""
 
 
 def _risk_tells(found: Assessment) -> bool:
@@ -106,15 +109,15 @@ def _of_everyone(found: Assessment) -> str:
     """What is proved of all learners, and on which terms."""
     if not found.proved.matchable:
         return "No policy matches what is shown this closely, so that nothing is guaranteed."
-    holds = (
-        "As things stand, every learner who matches what is shown reaches "
-        f"{percent_at_least(found.guaranteed)} or more, whatever the algorithm"
-    )
-    share = found.problem.mismatch_share
+    who, share = "matches what is shown", found.problem.mismatch_share
     if share:
-        holds += f", if it is missed by {asked(share)} at most of what policies can change"
+        who = f"misses what is shown by {asked(share)} of what policies can change, or less,"
     elif found.mismatch > 0.0:
-        holds += f", if it is missed by {at_most(found.mismatch)} at most in the learner's features"
+        who = f"misses what is shown by {at_most(found.mismatch)} or less, in what it sees,"
+    holds = (
+        f"As things stand, every learner who {who} reaches {percent_at_least(found.guaranteed)} or "
+        "more, whatever the algorithm"
+    )
     sure = _confidence(found)
     if sure < 1.0:
         holds += f", with confidence {percent_at_least(sure)}"
@@ -133,7 +136,7 @@ def _confidence(found: Assessment) -> float:
 
 def how_things_stand(problem: Problem, found: Assessment) -> Section:
     """What is known at once: the world, the expert, and the worst that looks the same."""
-    mdp, witness, scale = problem.mdp, found.witness, found.best - found.worst
+    mdp, witness, scale = problem.mdp, found.witness, reward_range(problem)
     base = baseline_words(problem.baseline)
     hidden = Fact("teaching risk", found.risk, risk, "risk")
 
@@ -205,7 +208,7 @@ def _weights(problem: Problem, found: Assessment) -> Table:
 
 def what_is_guaranteed(problem: Problem, found: Assessment) -> Section:
     """What is proved of the learner before anything is taught, from loose to exact."""
-    proved, scale = found.certificate, found.best - found.worst
+    proved, scale = found.certificate, reward_range(problem)
     bounds = {each.name: each for each in proved.bounds}
     expert = the_expert(problem)
     said = {name: proved.in_words(each, scale, expert) for name, each in bounds.items()}

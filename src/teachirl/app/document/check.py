@@ -11,7 +11,7 @@ from ..problem import Problem
 from ..problem.places import listed
 from .elements import Bullets, Column, Data, Fact, Facts, Headline, Section, Sentence, Table
 from .expert import what_the_expert_does
-from .stakes import recorded, reward_range, the_expert, who_earns
+from .stakes import impossible_goals, recorded, reward_range, the_expert, who_earns
 
 # Letters that are read at a glance.
 GLANCE = 120
@@ -35,7 +35,8 @@ def check_headline(problem: Problem, found: Check) -> Headline:
 
 def what_looks_odd(problem: Problem, found: Check) -> Section:
     """Warnings: what may be as it is, but looks like a mistake."""
-    said = tuple(Sentence(_notice(each)) for each in found.notices)
+    hopeless = impossible_goals(problem)
+    said = tuple(Sentence(_notice(each, hopeless)) for each in found.notices)
     kinds = [{"kind": each.kind, "names": each.names} for each in found.notices]
     return Section("To look at", (Bullets(said, "warnings"), Data("oddities", lambda: kinds)))
 
@@ -96,7 +97,7 @@ def what_there_is(problem: Problem, found: Check) -> Section:
     )
 
 
-def _notice(notice: Notice) -> str:
+def _notice(notice: Notice, hopeless: str = "") -> str:
     names = _few(notice.names)
     many = len(notice.names) != 1
     is_, it, has = ("are", "them", "have") if many else ("is", "it", "has")
@@ -128,9 +129,14 @@ def _notice(notice: Notice) -> str:
         ),
         Oddity.TOO_DEAR: "plan.max_cost buys nothing: all that could be taught costs more.",
         Oddity.BROKEN_LIMIT: (
-            f"What is shown does not keep the limit on {names} itself: whatever is taught, nobody "
-            "can be sure to."
+            f"What is shown does not keep the limit on {names} itself: whatever is taught, who "
+            "does just that looks right."
         ),
+        Oddity.MISSED_GOAL: (
+            f"What is shown misses {names} of [plan] itself: whatever is taught, who does just "
+            "that looks right."
+        ),
+        Oddity.IMPOSSIBLE: f"Asked for in [plan]: {hopeless}.",
         Oddity.NOTHING_TO_TEACH: "There is nothing that could be taught; [teach] says what could.",
     }[notice.kind]
 

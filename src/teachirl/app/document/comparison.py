@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
@@ -71,12 +72,15 @@ def _shown(row: Differing, value: Any) -> str:
     sizes = [abs(x) for x in (row.first, row.second) if isinstance(x, (int, float))]
     if abs(value) <= ROUNDING * max(sizes):
         value = 0.0
-    # A limit is guaranteed from either side.
-    rounded = {} if "goals" in above and "guarantee" not in above else ROUNDED
-    return rounded.get(name, number)(value)
+    rounded = ROUNDED.get(name, number)
+    if "goals" in above and "guarantee" not in above:  # an amount, guaranteed from either side
+        rounded = number
+        if name == "guaranteed" and row.most is not None:
+            rounded = at_most if row.most else at_least
+    return rounded(value)
 
 
-ROUNDED = {
+ROUNDED: dict[str, Callable[[float], str]] = {
     "guaranteed": percent_at_least,
     **dict.fromkeys(("guaranteed_reward", "reward"), at_least),
     "loss": at_most,

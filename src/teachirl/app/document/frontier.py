@@ -26,6 +26,7 @@ from .stakes import (
     reward_facts,
     reward_range,
     stakes_sentence,
+    why_out_of_reach,
 )
 
 
@@ -43,26 +44,33 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
             *facts,
         ), (loss, short)
     broken = [each for each in goals if each.goal in problem.out_of_reach]
-    wanted = all_asked_for([each for each in goals if enough is None or each not in broken])
+    rest = [each for each in goals if enough is None or each not in broken]
+    wanted = all_asked_for(rest) if rest else "what can be had"
+    why = why_out_of_reach(problem)
+    because = f" Why not: {why}." if why else ""
     cost = None if enough is None else enough.cost
     # A cheaper set may be there that was not looked at.
     cheapest = enough is not None and found.enough_at_least == enough.cost
     if enough is None:
-        said = f"{_none_found(found)} guarantees {wanted}. {missed(goals)}, by the best."
+        said = (
+            f"{_none_found(found)} guarantees {wanted}. {missed(goals)}, by the set that comes "
+            f"nearest, for {money(found.told.cost)}: {_set(found.told)}.{because}"
+        )
     else:
         known = "" if cheapest and not found.left_out else " found"
-        said = (
-            f"The cheapest set{known} that guarantees {wanted} costs {money(enough.cost)}: "
-            f"{_set(enough)}."
-        )
+        does = f"guarantees {wanted}"
         if broken:
-            said += f" {missed(broken)}: nothing that is taught changes that."
-    label, at_most = f"cheapest for {wanted}", "" if cheapest else "at most "
+            does = "comes as near as what is shown" + (f" and {does}" if rest else "")
+        said = f"The cheapest set{known} that {does} costs {money(enough.cost)}: {_set(enough)}."
+        if broken:
+            said = f"{missed(broken)}.{because} {said}"
+    label = "cheapest that comes as near" if broken else f"cheapest for {wanted}"
+    at_most = "" if cheapest else "at most "
     show = Fact(label, cost, lambda x: NOTHING if x is None else f"{at_most}{money(x)}")
-    if enough is None:
+    if enough is None and found.told is most:
         facts = (Fact("most that was found", most.guaranteed, percent_at_least), *facts)
     else:
-        facts = (Fact("guaranteed by it", enough.guaranteed, percent_at_least), *facts)
+        facts = (Fact("guaranteed by it", found.told.guaranteed, percent_at_least), *facts)
     return (show, *facts), (Sentence(said), loss, short)
 
 
@@ -144,9 +152,9 @@ def _method(found: Frontier) -> str:
             f"cost. Sets with others may."
         )
     said = (
-        f"{found.sets} of {2 ** (found.free + found.left_out)} sets of features were tried. What "
-        "is guaranteed is proved. Another set may guarantee more for its cost, but none more than "
-        "it says under at most."
+        f"{found.sets} of {2 ** (found.free + found.left_out)} sets of features "
+        f"{'was' if found.sets == 1 else 'were'} tried. What is guaranteed is proved. "
+        "Another set may guarantee more for its cost, but none more than it says under at most."
     )
     return f"{said} Nothing is known of sets with other features." if found.left_out else said
 

@@ -55,8 +55,8 @@ def what_the_expert_is_after(
     plausible, name = problem.inferred.plausible, problem.mdp.feature_name
     idle = _idle(plausible)
     table = Table(
-        f"Weights inferred from episodes, of length 1 (confidence {plausible.confidence:g} for all "
-        "together)",
+        "Weights inferred from episodes, of length 1 (confidence "
+        f"{asked(plausible.confidence)} for all together)",
         (
             Column("", "feature", value=name),
             Column("", "weight", value=lambda i: _two(plausible.weights[i])),

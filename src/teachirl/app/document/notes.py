@@ -38,7 +38,7 @@ def _of_the_learner(problem: Problem) -> Iterator[str]:
     if found is not None:
         yield (
             "Nobody knows what the learner sees: guarantees count with what is proved that it has, "
-            f"with confidence {found.confidence:g}, and nothing else."
+            f"with confidence {asked(found.confidence)}, and nothing else."
         )
 
 
@@ -80,7 +80,7 @@ def _of_episodes(problem: Problem) -> Iterator[str]:
         yield (
             f"What is shown are {count}recorded episodes, which say what the expert does up to "
             f"{at_most(shown.error_in(problem.worldview))} in the learner's features (confidence "
-            f"{shown.confidence:g}): {allowed}"
+            f"{asked(shown.confidence)}): {allowed}"
         )
     if problem.mismatch_share:
         yield (

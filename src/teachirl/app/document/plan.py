@@ -37,6 +37,7 @@ from .stakes import (
     reward_range,
     stakes_sentence,
     the_expert,
+    why_out_of_reach,
 )
 from .tables import differences_table, policy_rows
 
@@ -85,19 +86,19 @@ def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
 
 
 def _why_not(problem: Problem, plan: TeachingPlan) -> str:
-    """Why not all that was asked for is guaranteed."""
-    broken = problem.out_of_reach
-    if not broken:
+    """Why not all that was asked for is guaranteed, and how near the plan comes to it."""
+    why = why_out_of_reach(problem)
+    if not why:
         return _why_no_more(problem, plan)
-    ways = {"raise" if goal.most else "lower" for goal in broken}
-    loosen = ways.pop() if len(ways) == 1 else "loosen"
-    why = (
-        f"what is shown breaks the limit on {' and '.join(goal.name for goal in broken)} itself, "
-        f"whatever is taught: {loosen} {'it' if len(broken) == 1 else 'them'}, or show something "
-        "else"
-    )
-    missed = {each.goal for each in plan.stakes.goals if not each.met}
-    return why if missed <= set(broken) else f"{why}; {_why_no_more(problem, plan)}"
+    if not _missed(problem, plan):
+        return f"{why}. The plan is the cheapest found with which nobody does worse than that"
+    return f"{why}; {_why_no_more(problem, plan)}"
+
+
+def _missed(problem: Problem, plan: TeachingPlan) -> list[Goal]:
+    """The goals that are not met, beside those that are met as far as what is shown has it."""
+    near = {each.goal for each in plan.stakes.goals if each.as_shown} & set(problem.out_of_reach)
+    return [each.goal for each in plan.stakes.goals if not each.met and each.goal not in near]
 
 
 def _why_no_more(problem: Problem, plan: TeachingPlan) -> str:
@@ -134,10 +135,9 @@ def _searched(problem: Problem, plan: TeachingPlan) -> str:
     within = "" if problem.budget is None and problem.max_cost is None else " within the budget"
     if chosen.searched is Searched.ALL:
         best = "guarantees 0.1 % more"
-        missed = {each.goal for each in goals if not each.met}
-        near = missed - set(problem.out_of_reach)
+        near = _missed(problem, plan)
         if goals and not near:
-            best = f"does {'the rest' if missed else 'it'} for less"
+            best = "does it for less" if plan.reached else "comes as near for less"
         elif any(goal.feature is not None for goal in near):
             best = "comes 0.1 % of its range closer to the goal that is missed most"
         return (
@@ -146,9 +146,10 @@ def _searched(problem: Problem, plan: TeachingPlan) -> str:
         )
     if chosen.searched is Searched.SOME:
         return (
-            f"{chosen.sets} of {2**chosen.free} sets of features were tried: of these, and of what "
-            "they prove of others, the plan is the best. Another set may be better: --resume goes "
-            "on from here, as does teachirl frontier --resume."
+            f"{chosen.sets} of {2**chosen.free} sets of features "
+            f"{'was' if chosen.sets == 1 else 'were'} tried: of all that is proved by that, the "
+            "plan is the best. Another set may be better: --resume goes on from here, as does "
+            "teachirl frontier --resume."
         )
     if not plan.taught:
         return ""

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from ...figures.digits import ROUNDING, alike, asked, at_least, at_most, number, percent_at_least
+from ...figures.digits import (
+    ROUNDING,
+    alike,
+    asked,
+    at_least,
+    at_most,
+    compared,
+    exactly,
+    number,
+    percent_at_least,
+)
 from ...precision import SEARCH_TIE
 from ...teaching.goal import Goal, GoalKind
 from ..decisions import Difference, GoalResult, Stakes
@@ -32,8 +42,11 @@ def reward_facts(problem: Problem, stakes: Stakes, when: str) -> tuple[Fact, ...
 
 
 def reward_range(problem: Problem) -> float:
-    """How far apart the best and the worst policy are, which is what digits are for."""
-    return problem.task.best.value - problem.task.worst.value
+    """How far apart the best and the worst policy are, which is what digits are for; or how much
+    all earn, where that is rounding beside it."""
+    best, worst = problem.task.best.value, problem.task.worst.value
+    size = max(abs(best), abs(worst))
+    return best - worst if best - worst > ROUNDING * size else size
 
 
 def recorded(problem: Problem) -> bool:
@@ -96,10 +109,10 @@ def most_lost(problem: Problem, lost: Difference) -> str:
 
 def asked_for(goal: Goal) -> str:
     """What a goal asks for."""
-    wanted = f"{goal.wanted:.10g}".replace("-", "−")
+    wanted = exactly(goal.wanted)
     return {
         GoalKind.GUARANTEE: asked(goal.wanted),
-        GoalKind.MAX_LOSS: f"a loss of at most {number(goal.wanted)}",
+        GoalKind.MAX_LOSS: f"a loss of at most {wanted}",
         GoalKind.AT_LEAST: f"a reward of at least {wanted}",
         GoalKind.LIMIT: f"{goal.name} at {'most' if goal.most else 'least'} {wanted}",
     }[goal.kind]
@@ -117,10 +130,28 @@ def are_many(results: Sequence[GoalResult]) -> bool:
 
 
 def amount_of(goal: Goal, amount: float) -> str:
-    """An amount that is guaranteed of a goal, rounded towards the safe side."""
+    """An amount that is guaranteed of a goal, rounded towards the safe side, in as many digits as
+    tell whether it is met."""
+    return _beside(goal, amount, at_most if goal.most else at_least)
+
+
+def _beside(goal: Goal, amount: float, rounded: Callable[[float, float, int], str]) -> str:
+    """An amount of what a goal is about, so that it compares with what was asked for as it does."""
     if goal.kind is GoalKind.GUARANTEE:
-        return percent_at_least(amount)
-    return at_most(amount, goal.scale) if goal.most else at_least(amount, goal.scale)
+        share = compared(
+            100.0 * amount,
+            100.0 * goal.wanted,
+            goal.most,
+            lambda value, digits: percent_at_least(value / 100.0, digits - 3).removesuffix(" %"),
+        )
+        return f"{share} %"
+    return compared(
+        amount,
+        goal.wanted,
+        goal.most,
+        lambda value, digits: rounded(value, goal.scale, digits),
+        goal.scale,
+    )
 
 
 def promised(goal: Goal, amount: float) -> str:
@@ -143,9 +174,8 @@ def guaranteed_of(result: GoalResult) -> str:
         GoalKind.AT_LEAST: f"{amount} is guaranteed",
         GoalKind.LIMIT: f"up to {amount} is possible" if goal.most else f"{amount} is guaranteed",
     }[goal.kind]
-    broken = result.own > goal.wanted if goal.most else result.own < goal.wanted
-    if broken and goal.kind is GoalKind.LIMIT:
-        said += f"; what is shown has {number(result.own)} itself"
+    if goal.missing_at(result.own) and goal.kind is GoalKind.LIMIT:
+        said += f"; what is shown has {own_of(result)} itself"
     return said
 
 
@@ -163,6 +193,44 @@ def missed(results: Iterable[GoalResult]) -> str:
     return f"Asked for, but not guaranteed: {'; '.join(texts)}" if texts else ""
 
 
+def impossible_goals(problem: Problem) -> str:
+    """The goals that no policy meets, and what the best of them have; empty if there are none."""
+    return "; ".join(
+        f"{asked_for(goal)}, but {_no_policy(goal, problem.goals.possible(goal))}"
+        for goal in problem.impossible
+    )
+
+
+def _no_policy(goal: Goal, possible: float) -> str:
+    """That no policy has more of what a goal is about, or less."""
+    if goal.feature is None:
+        return f"no policy earns more than {at_most(possible, goal.scale)}"
+    if goal.most:
+        return f"no policy has less of {goal.name} than {at_least(possible, goal.scale)}"
+    return f"no policy has more of {goal.name} than {at_most(possible, goal.scale)}"
+
+
+def why_out_of_reach(problem: Problem) -> str:
+    """Why no learner can be sure to meet some goals, whatever is taught, and what to do about it;
+    empty if all can be met."""
+    impossible, possible = problem.impossible, problem.goals.possible
+    said = [_no_policy(goal, possible(goal)) for goal in impossible]
+    said = [f"{', '.join(said)}: ask for what can be had"] if said else []
+    missed = [goal for goal in problem.out_of_reach if goal not in impossible]
+    broken = [goal for goal in missed if goal.feature is not None]
+    if broken:
+        ways = {"raise" if goal.most else "lower" for goal in broken}
+        loosen = ways.pop() if len(ways) == 1 else "loosen"
+        said.append(
+            f"what is shown breaks the limit on {' and '.join(goal.name for goal in broken)} "
+            f"itself, whatever is taught: {loosen} {'it' if len(broken) == 1 else 'them'}, or show "
+            "something else"
+        )
+    if len(missed) > len(broken):
+        said.append("what is shown does no better itself, whatever is taught")
+    return "; ".join(said)
+
+
 def goals_elements(stakes: Stakes) -> tuple[Element, ...]:
     """What a program wants to know of the stakes; and a table of the goals, if there are any."""
     data = (
@@ -174,7 +242,7 @@ def goals_elements(stakes: Stakes) -> tuple[Element, ...]:
     shown = (
         Column("", "asked for", value=lambda each: asked_for(each.goal)),
         Column("", "guaranteed", value=lambda each: promised(each.goal, each.amount)),
-        Column("", "what is shown has", value=_own),
+        Column("", "what is shown has", value=own_of),
         Column("", "is it met?", value=lambda each: "yes" if each.met else "no"),
     )
     table = Table(
@@ -196,11 +264,10 @@ def goals_elements(stakes: Stakes) -> tuple[Element, ...]:
     return (*data, Section("What was asked for", (table,)))
 
 
-def _own(each: GoalResult) -> str:
-    if each.goal.kind is GoalKind.GUARANTEE:
-        return percent_at_least(each.own)
-    own = each.own if abs(each.own) > ROUNDING * each.goal.scale else 0.0
-    return alike(own, each.amount)[0]
+def own_of(each: GoalResult) -> str:
+    """What is shown has of a goal: of a feature it is known, and of the reward, as all say it."""
+    of_reward = each.goal.feature is None
+    return _beside(each.goal, each.own, at_least if of_reward else number)
 
 
 def given_up(differences: Iterable[Difference]) -> str:
@@ -227,12 +294,15 @@ __all__ = [
     "goals_elements",
     "goals_sentence",
     "guaranteed_of",
+    "impossible_goals",
     "missed",
     "most_lost",
+    "own_of",
     "recorded",
     "reward_facts",
     "reward_range",
     "stakes_sentence",
     "the_expert",
     "who_earns",
+    "why_out_of_reach",
 ]

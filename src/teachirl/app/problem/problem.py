@@ -226,20 +226,28 @@ class Problem:
 
     @cached_property
     def out_of_reach(self) -> tuple[Goal, ...]:
-        """Limits on features that what is shown breaks itself: whatever is taught, who does just
-        that looks right. None where another policy may be shown in the end, or what the
-        policy has is not known exactly."""
+        """Goals that what is shown misses itself: whatever is taught, who does just that looks
+        right. None where another policy may be shown in the end, or what the policy has is
+        not known exactly."""
         shown = self.task.demonstration
         known = self.world.model is None and shown.error == 0.0
         if not known or isinstance(self.teacher, JointGreedy):
             return ()
-        broken = self.goals.unmet(self.goals.own(shown))
-        return tuple(goal for goal in broken if goal.feature is not None)
+        return self.goals.unmet(self.goals.own(shown))
 
-    @property
-    def within_reach(self) -> tuple[Goal, ...]:
-        """The goals that something that is taught can help with."""
-        return tuple(goal for goal in self.goals if goal not in self.out_of_reach)
+    @cached_property
+    def impossible(self) -> tuple[Goal, ...]:
+        """Goals that no policy meets, whatever is shown; none where the world is not known."""
+        known, goals = self.world.model is None, self.goals
+        return tuple(goal for goal in goals if known and goal.missing_at(goals.possible(goal)))
+
+    @cached_property
+    def aims(self) -> TaskGoals:
+        """What something that is taught can help with: the goals, and of one that is out of reach
+        as much as what is shown has itself."""
+        if not self.out_of_reach:
+            return self.goals
+        return self.goals.eased(self.goals.own(self.task.demonstration))
 
     @property
     def matching(self) -> Matching:
