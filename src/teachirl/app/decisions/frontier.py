@@ -173,9 +173,7 @@ def frontier(
         search.best()  # as `teach` does: in no time is it worse than that
         plan.advance()
         if limited is not None:
-            limited.run()
-            if limited.chosen is None and _limits(search):
-                limited.closest()
+            _seek(search, limited)
         search.curve(part)
     kept.end(patience.cut)
     patience.renew()
@@ -219,6 +217,13 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
         enough_at_least=hope,
         patience=patience,
     )
+
+
+def _seek(search: SetSearch, limited: LimitedSets) -> None:
+    """Look for the cheapest set that is enough; or where limits are missed, what comes nearest."""
+    limited.run()
+    if limited.chosen is None and _limits(search):
+        limited.closest()
 
 
 def _told(search: SetSearch, limited: LimitedSets | None) -> int:
