@@ -18,7 +18,7 @@ from teachirl.app.decisions import GoalResult, assess, expert_account, frontier,
 from teachirl.app.document.charts import frontier_figure, plan_figure
 from teachirl.app.document.documents import answer, report
 from teachirl.app.document.expert import warnings
-from teachirl.app.document.stakes import amount_of, asked_for, own_of
+from teachirl.app.document.stakes import amount_of, asked_for, impossible_goals, own_of
 from teachirl.app.render.html import page
 from teachirl.app.render.json import contents
 from teachirl.figures.digits import at_least, at_most, percent_at_least
@@ -307,6 +307,14 @@ class TestStakes:
         assert "Asked for, but not guaranteed: delivery at most 0.1 (" in out
         _, out = printed(monkeypatch, capsys, "check", problem.path)
         assert "- What is shown does not keep the limit on 'delivery' itself" in out
+
+    def test_what_no_policy_has_by_a_hair(self, warehouse):
+        """The best is said to earn less than was asked for, in as many digits as that takes."""
+        best = warehouse().task.best.value
+        for more in (1e-6, 1e-4, 1e-2):
+            words = impossible_goals(warehouse(plan=f"at_least = {best + more:.9g}"))
+            asked, said = re.findall(r"\d+\.\d+", words)
+            assert best <= float(said) + 1e-8 and float(said) < float(asked)
 
     @pytest.mark.usefixtures("unhurried")
     def test_goals_are_in_the_json_and_in_a_table(self, warehouse, monkeypatch, capsys):

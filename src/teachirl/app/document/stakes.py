@@ -203,11 +203,10 @@ def impossible_goals(problem: Problem) -> str:
 
 def _no_policy(goal: Goal, possible: float) -> str:
     """That no policy has more of what a goal is about, or less."""
+    most = _beside(goal, possible, at_least if goal.most else at_most)
     if goal.feature is None:
-        return f"no policy earns more than {at_most(possible, goal.scale)}"
-    if goal.most:
-        return f"no policy has less of {goal.name} than {at_least(possible, goal.scale)}"
-    return f"no policy has more of {goal.name} than {at_most(possible, goal.scale)}"
+        return f"no policy earns more than {most}"
+    return f"no policy has {'less' if goal.most else 'more'} of {goal.name} than {most}"
 
 
 def why_out_of_reach(problem: Problem) -> str:
