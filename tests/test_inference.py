@@ -427,3 +427,23 @@ class TestPlausible:
         found = infer_weights(mdp, seen).plausible
         assert found.contains([1.0]) and found.contains([-1.0])
         assert found.lower.tolist() == [-1.0] and found.upper.tolist() == [1.0]
+
+
+def test_plausible_weights_towards_corners_are_within_the_ends():
+    """Weights that `contains` calls plausible lay beyond ends that were searched for."""
+    rng = np.random.default_rng(9)
+    mdp = ti.worlds.garnet(rng, n_states=8, n_actions=3, branching=2, n_features=5)
+    expert = ti.optimal_policy(mdp, rng.normal(size=5)).policy
+    seen = ti.sample_trajectories(mdp, expert, episodes=4, horizon=15, rng=rng)
+    inferred = ti.infer_weights(mdp, seen)
+    found = inferred.plausible
+    corners = OptimalCone(mdp, found.evidence.meant(), inferred.unidentified)
+    met = 0
+    for corner in corners.extremes(found.weights):
+        for share in (0.9, 0.6, 0.3):
+            w = (1.0 - share) * found.weights + share * corner
+            w /= np.linalg.norm(w)
+            if found.contains(w):
+                met += 1
+                assert (found.lower <= w + 1e-12).all() and (w <= found.upper + 1e-12).all()
+    assert met > 5 and not found.proved

@@ -318,7 +318,11 @@ def plausible_weights(
     start = walk.points[0]
     if evidence.holds(-start):  # no great circle leads there straight
         walk.points.append(-start)
-    for other in (*(each.points[0] for each in inside[1:]), *cone.extremes(start)):
+    # All for which an expert who is optimal but for slips may be: wider than the habits' cone.
+    meant = evidence.meant()
+    wider = OptimalCone(evidence.mdp, meant, never)
+    corners = wider.extremes(start) if meant.any() else []
+    for other in (*(each.points[0] for each in inside[1:]), *cone.extremes(start), *corners):
         walk.pull(other)
     work = max(evidence.mdp.dynamics.transitions.nnz, 1)
     found = explore(walk, int(np.clip(WORK / work, *STEPS)))
@@ -331,10 +335,10 @@ def plausible_weights(
     )
     ends = None
     if Experts.OPTIMAL in experts:
-        ends = OptimalCone(evidence.mdp, evidence.meant(), never).ends(start)
+        ends = wider.ends(start)
     if ends is not None:
-        wider = np.minimum(found.lower, ends[0]), np.maximum(found.upper, ends[1])
-        found = Region(found.points, frozen(wider[0]), frozen(wider[1]))
+        lower, upper = np.minimum(found.lower, ends[0]), np.maximum(found.upper, ends[1])
+        found = Region(found.points, frozen(lower), frozen(upper))
     farthest = min(float((np.array(walk.points) @ start).min()), 1.0)
     degrees = math.degrees(math.acos(max(farthest, -1.0)))
     return _told(evidence, basis, start, found, degrees, confidence, experts, ends is not None)

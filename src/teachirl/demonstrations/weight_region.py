@@ -21,8 +21,9 @@ from ..arrays import Floats, frozen
 FINEST = 2e-5
 # Suggested points lie on the edge: this share of the way is inside.
 INWARD = 0.998
-# What a search may have missed of an interval, as a share of it, on either side.
-MISSED = 0.05
+# What a search may have missed of an interval, as a share of it, on either side: a margin that is
+# tried, not proved.
+MISSED = 0.1
 # How often a point is moved before the next is kept, and a step towards an end is tried.
 THINNED, TRIES, PASSES = 3, 24, 2
 

@@ -53,15 +53,15 @@ def what_the_expert_is_after(
     if problem.inferred is None:
         return Section(title, ())
     plausible, name = problem.inferred.plausible, problem.mdp.feature_name
-    idle = _idle(plausible)
+    idle, about = _idle(plausible), "" if plausible.proved else ", about"
     table = Table(
         "Weights inferred from episodes, of length 1 (confidence "
         f"{asked(plausible.confidence)} for all together)",
         (
             Column("", "feature", value=name),
             Column("", "weight", value=lambda i: _two(plausible.weights[i])),
-            Column("", "at least", value=lambda i: _two(plausible.lower[i])),
-            Column("", "at most", value=lambda i: _two(plausible.upper[i])),
+            Column("", f"at least{about}", value=lambda i: _two(plausible.lower[i])),
+            Column("", f"at most{about}", value=lambda i: _two(plausible.upper[i])),
             Column(
                 "", "sign", value=lambda i: IDLE if i in idle else SIGNS[int(plausible.signs[i])]
             ),
@@ -100,7 +100,10 @@ PROVED = (
     "The ends in the table are proved, by linear programs, if the expert is optimal but for slips; "
     "if it is soft, they are searched for."
 )
-SEARCHED = "The ends in the table are searched for, and not proved."
+SEARCHED = (
+    "The ends in the table are searched for, and not proved: a tenth of what was found is added on "
+    "either side, and weights a little beyond them may be plausible all the same."
+)
 SIGNS = {1: "+", -1: "−", 0: "not known"}
 IDLE = "earns all alike"
 
