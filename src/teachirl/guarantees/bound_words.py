@@ -60,6 +60,11 @@ def looser_in_words(
     # Where the learner matches exactly, what is left of it is rounding.
     if everything or not (terms["ε"] > 0.0 and blur > 0.0):
         return f"{said}."
+    if hidden >= gap and bound.name == "width":
+        return (
+            f"What the learner cannot see of the reward, and a mismatch of {missed} in what it "
+            f"sees, may cost {total} in all."
+        )
     if hidden + blur > gap * (1.0 + INVISIBLE):
         lost = f"all of it {total} at most"
         if gap >= at_stake * (1.0 - INVISIBLE):
