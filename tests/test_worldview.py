@@ -30,7 +30,7 @@ def test_the_basis_is_orthonormal_and_spans_the_rows(matrix):
     assert (left <= 2e-10 * lengths).all()
     assert np.sqrt((left**2).sum()) <= view.neglected * (1 + 1e-12) + 1e-300
     units = matrix[lengths > 0] / lengths[lengths > 0, None]
-    assert view.rank == np.linalg.matrix_rank(units, rtol=1e-10)
+    assert view.rank == (np.linalg.matrix_rank(units, rtol=1e-10) if len(units) else 0)
 
 
 @given(st.integers(1, 6).flatmap(worldviews), st.randoms(use_true_random=False))

@@ -328,7 +328,7 @@ class Worldview:
     def norm(self) -> float:
         """‖A‖, the most that the view stretches a vector; 0 if it is blind."""
         if self.rank == min(self.matrix.shape):
-            return float(np.linalg.norm(self.matrix, 2))
+            return float(np.linalg.norm(self.matrix, 2)) if self.matrix.size else 0.0
         within = float(np.linalg.norm(self.matrix @ self.basis.T, 2)) if self.rank else 0.0
         return within + self.neglected
 
