@@ -14,7 +14,16 @@ import pytest
 import teachirl as ti
 from results import written
 from teachirl.app import cli
-from teachirl.app.decisions import GoalResult, assess, expert_account, frontier, plan
+from teachirl.app.decisions import (
+    Collected,
+    GoalResult,
+    assess,
+    check,
+    expert_account,
+    frontier,
+    misses,
+    plan,
+)
 from teachirl.app.document.charts import frontier_figure, plan_figure
 from teachirl.app.document.documents import answer, report
 from teachirl.app.document.expert import warnings
@@ -316,6 +325,31 @@ class TestStakes:
             asked, said = re.findall(r"\d+\.\d+", words)
             assert best <= float(said) + 1e-8 and float(said) < float(asked)
 
+    def test_a_share_of_the_expert_s_reward_has_no_more_digits_than_other_amounts(
+        self, warehouse, monkeypatch, capsys
+    ):
+        problem = warehouse(plan='max_loss = "11 %"')
+        [goal] = problem.goals
+        assert len(f"{goal.wanted:.10g}") > 6  # it has all digits that there are
+        _, out = printed(monkeypatch, capsys, "teach", problem.path)
+        said = re.findall(r"oss of at most (\d+(?:\.\d+)?)", out)
+        assert said and all(len(each.replace(".", "").lstrip("0")) <= 4 for each in said)
+        asked = float(asked_for(goal).removeprefix("a loss of at most "))
+        assert goal.wanted - 1e-3 * goal.wanted < asked <= goal.wanted
+
+    @pytest.mark.parametrize("off", [-1e-2, -3e-5, -1e-6, -1e-12, 0.0, 1e-12, 1e-6, 3e-5, 1e-2])
+    def test_a_share_compares_with_amounts_as_it_does(self, off):
+        """Who keeps 0.0649539 is not said to miss it, nor who misses it by a hair to keep it."""
+        wanted = 0.0649539
+        goal = Goal(GoalKind.MAX_LOSS, wanted, True, scale=0.59049, computed=True)
+        amount = wanted * (1.0 + off)
+        asked = float(asked_for(goal, amount).removeprefix("a loss of at most "))
+        guaranteed = float(amount_of(goal, amount))
+        assert asked <= wanted + 1e-12 and guaranteed >= min(amount, asked) - 1e-12
+        assert (guaranteed <= asked) == (goal.missing_at(amount) == 0.0)
+        if abs(off) > 1e-3:
+            assert (asked, len(amount_of(goal, amount))) == (0.06495, len("0.06495"))
+
     @pytest.mark.usefixtures("unhurried")
     def test_goals_are_in_the_json_and_in_a_table(self, warehouse, monkeypatch, capsys):
         problem = warehouse(plan='max_loss = 1\nlimits = { "near people" = 0.1 }')
@@ -390,6 +424,60 @@ class TestExpert:
         _, out = printed(monkeypatch, capsys, "certify", problem.path)
         assert "Look at the expert first" not in out
         assert "The expert never collects charging, which could earn up to 0.9." in out
+
+    @pytest.mark.parametrize("pays", [4.0, 16.0, 64.0])
+    def test_however_much_the_charger_pays(self, pays, warehouse, monkeypatch, capsys):
+        """A trap that pays more does not make it well that nothing is delivered."""
+        problem = warehouse({**HONEST, "charging": pays})
+        for command in ("check", "teach"):
+            _, out = printed(monkeypatch, capsys, command, problem.path)
+            first = next(line for line in out.splitlines() if line.startswith("- "))
+            assert "never collects delivery, which could earn up to 14.94. Is" in first
+        assert "\n- No mistake was found" not in out
+        [doubt] = said(problem, assess(problem))["doubts"]
+        # While its weight is large beside the charger's, it is as at first; then it is a question.
+        delivery = HONEST["delivery"]
+        assert doubt.startswith("Look at the expert first") == (2.0 * delivery >= pays)
+
+    def test_now_and_then_is_hardly_ever(self, tmp_path):
+        """In one of two rooms there is a charger; it seldom begins in the other."""
+        (tmp_path / "t.csv").write_text(
+            "state,action,next_state,probability\n"
+            "one,deliver,one,1\none,charge,one,1\nother,deliver,other,1\nother,wait,other,1\n"
+        )
+        (tmp_path / "f.csv").write_text(
+            "state,action,delivery,charging\n"
+            "one,deliver,1,0\none,charge,0,1\nother,deliver,1,0\nother,wait,0,0\n"
+        )
+        (tmp_path / "start.csv").write_text("state,probability\none,0.97\nother,0.03\n")
+
+        def account(charging):
+            text = (
+                '[world]\ntransitions = "t.csv"\nfeatures = "f.csv"\nstart = "start.csv"\n'
+                "discount = 0.9\n[reward.weights]\ndelivery = 10.0\n"
+                f"charging = {charging}\n[learner]\nsees = []\n"
+            )
+            return expert_account(written(tmp_path, text))
+
+        assert [each.name for each in account(9.0).passed_over] == ["charging"]
+        odd = account(11.0)
+        [delivery] = odd.passed_over
+        assert (delivery.name, delivery.never_collected) == ("delivery", False)
+        assert delivery.amount == pytest.approx(0.3) and delivery.most == pytest.approx(10.0)
+        [told] = warnings(odd)
+        assert "Look at the expert first: it hardly ever collects delivery" in told.text
+
+    @pytest.mark.parametrize(("count", "told"), [(5, True), (6, False)])
+    def test_of_many_that_earn_one_may_be_chosen(self, count, told, warehouse):
+        """An expert who cannot be everywhere is not reproached with each place."""
+        account = expert_account(warehouse())
+        least = account.collected[0].weight
+        for weight in (0.4 * least, 0.6 * least):
+            places = [Collected(f"place {i}", weight, 0.0, 0.0, 0.0, 0.1) for i in range(count)]
+            many = replace(account, collected=(*account.collected, *places))
+            assert len(many.never_collected) == count
+            assert bool(warnings(many)) == told
+            assert bool(many.passed_over) == (told and weight > 0.5 * least)
 
     def test_what_costs_and_is_never_avoided(self, warehouse):
         """To ram people pays, so that the expert stays among them, though that costs."""
@@ -475,6 +563,132 @@ class TestInferredExpert:
         assert "hardly better than doing nothing (wait) (" in text
 
 
+class TestShownInstead:
+    """Who sees but whether somebody idles is safe from nothing but to see somebody idle."""
+
+    CHOOSE = '[demonstration]\nshow = "choose"'
+
+    def test_what_is_shown_is_not_called_the_expert(self, warehouse, monkeypatch, capsys):
+        problem = warehouse(sees=("idle",), also=self.CHOOSE)
+        _, out = printed(monkeypatch, capsys, "certify", problem.path)
+        assert re.findall(r"the expert earns +(\S+)\n", out) == ["14.94"] * 2
+        assert re.findall(r"what is shown earns +(\S+)\n", out) == ["0"] * 2
+        assert "delivery: 2.989 of it for the expert, 0 in what is shown, 0 for the worst" in out
+        assert "It has as much of each feature as what is shown." in out
+        assert "mistaken for what is shown" in out and "behind what is shown at most" in out
+        assert re.search(r"\ndelivery +5 +2\.989 +14\.94 +0 +0 +0 … ", out)
+        found = said(problem, assess(problem))
+        best = problem.task.best.value
+        assert found["reward"]["expert"] == found["expert_reward"] == pytest.approx(best)
+        assert found["shown_reward"] == 0.0
+        assert {each["name"]: each["shown"] for each in found["expert"]} == dict.fromkeys(HONEST, 0)
+
+    def test_check_tells_both(self, warehouse, monkeypatch, capsys):
+        problem = warehouse(sees=("idle",), also=self.CHOOSE)
+        _, out = printed(monkeypatch, capsys, "check", problem.path)
+        assert re.search(r"the expert earns +14\.94\nwhat is shown earns +0\n", out)
+        assert "Beside that, no mistake was found" in out
+        amounts = {each.name: each.expert for each in check(problem).features}
+        assert amounts["delivery"] == pytest.approx(problem.expert.expectations[0])
+
+    @pytest.mark.parametrize("command", ["check", "certify", "teach", "frontier"])
+    def test_to_show_how_to_do_nothing_is_noticed(self, command, warehouse, monkeypatch, capsys):
+        problem = warehouse(sees=("idle",), also=self.CHOOSE)
+        _, out = printed(monkeypatch, capsys, command, problem.path)
+        first = next(line for line in out.splitlines() if line.startswith("- "))
+        assert first.startswith("- Look at what is shown first: the policy that was chosen")
+        assert "earns 0, hardly better than doing nothing (wait) (0), where the expert" in first
+        assert "it never collects delivery, which earns 14.94 there." in first
+
+    def test_it_is_not_offered(self, warehouse):
+        problem = warehouse(sees=("idle",), plan="max_cost = 0")
+        advice = said(problem, plan(problem))["demonstrate"]
+        assert "is not worth showing: it earns 0, hardly better than doing" in advice
+        assert 'show = "choose"' not in advice
+
+    def test_what_does_its_work_is_shown_without_a_word(self, warehouse):
+        problem = warehouse(also=self.CHOOSE)
+        account = expert_account(problem)
+        assert account.instead.reward == pytest.approx(
+            problem.chosen.demonstration.expectations[0] * 5
+        )
+        assert not account.instead.doubtful and warnings(account) == ()
+
+
+class TestOneNumberForOneThing:
+    def test_what_the_expert_earns_is_the_same_in_all_commands(
+        self, warehouse, monkeypatch, capsys
+    ):
+        """14.9596 was 14.96 in one answer and 14.95 in the next."""
+        problem = warehouse({**HONEST, "delivery": 5.005}, sees=("idle",))
+        for command in ("check", "certify", "teach"):
+            _, out = printed(monkeypatch, capsys, command, problem.path)
+            earned = re.findall(r"the expert earns +(\S+)\n", out)
+            assert set(earned) <= {"14.96", "14.9596"} and earned, (command, out)
+        _, out = printed(monkeypatch, capsys, "certify", problem.path)
+        assert re.findall(r"the (?:best policy|expert) earns +(\S+)\n", out) == ["14.96"] * 3
+
+    def test_a_guarantee_of_all_of_it_has_its_digits(self, warehouse, monkeypatch, capsys):
+        """What is guaranteed is rounded down, and does not look like less than the whole."""
+        problem = warehouse({"delivery": 5.0039}, sees=("delivery",))
+        _, out = printed(monkeypatch, capsys, "certify", problem.path)
+        [least] = re.findall(r"reward guaranteed as things stand +(\S+)\n", out)
+        assert least == re.findall(r"the expert earns +(\S+)\n", out)[0] == "14.956"
+        assert float(least) <= problem.task.best.value
+
+
+class TestFrailty:
+    """Who delivers all the time cannot ram anybody: who does it nearly all the time can."""
+
+    def test_who_nearly_matches_may_do_worse_than_nothing(self, warehouse, monkeypatch, capsys):
+        problem = warehouse({"delivery": 5.0, "crash": -5000.0}, sees=("delivery",))
+        found = assess(problem)
+        assert found.guaranteed == pytest.approx(1.0, abs=1e-6)
+        least = found.sensitivity.rewards[0]
+        assert least < 0.0
+        told = said(problem, found)["frail"]
+        assert f"by 1 % of what policies can change, {at_least(least, 1e4)} of reward is" in told
+        assert told.endswith("guaranteed, less than doing nothing (wait) earns (0).")
+        _, out = printed(monkeypatch, capsys, "teach", problem.path)
+        assert f"- {told}\n" in out.split("What to teach")[0]
+
+    def test_who_nearly_matches_may_lose_most_of_it(self, warehouse):
+        problem = warehouse({"delivery": 5.0, "crash": -120.0}, sees=("delivery",))
+        found = assess(problem)
+        nearly = found.sensitivity.rewards[0]
+        assert 0.0 < nearly < found.expert / 2.0
+        assert "less than half of what the expert earns beyond" in said(problem, found)["frail"]
+
+    @pytest.mark.parametrize(("share", "lost"), [(0.9, True), (0.3, True), (0.0, False)])
+    def test_a_weak_guarantee_can_be_lost_as_well(self, share, lost, warehouse):
+        """Any that is better than doing nothing, which earns 0."""
+        problem = warehouse({"delivery": 5.0, "crash": -5000.0}, sees=("delivery",))
+        found = assess(problem)
+        weak = replace(found.stakes, reward=share * found.expert)
+        said = misses.frailty(problem, found.demonstration, weak, found.sensitivity)
+        assert (said is not None) == lost
+
+    @pytest.mark.parametrize(
+        ("crash", "sees", "plan"),
+        [
+            (-1.0, ("delivery",), ""),  # little is lost
+            (-5000.0, ("charging",), ""),  # there is nothing to lose
+            (-5000.0, ("delivery",), "mismatch = 0.1"),  # it is about those who miss
+        ],
+    )
+    def test_no_word_of_it_elsewhere(self, crash, sees, plan, warehouse):
+        problem = warehouse({"delivery": 5.0, "crash": crash}, plan, sees)
+        assert not said(problem, assess(problem))["frail"]
+
+    def test_what_takes_long_is_told_below(self, warehouse, monkeypatch, capsys):
+        problem = warehouse({"delivery": 5.0, "crash": -5000.0}, sees=("delivery",))
+        monkeypatch.setattr(misses, "QUICK", 0.0)
+        _, out = printed(monkeypatch, capsys, "certify", problem.path)
+        first, below = out.split("If the learner misses what is shown")
+        frail = "That is for learners who match to the last digit"
+        assert frail not in first and frail in below
+
+
 class TestOffer:
     def test_another_demonstration_says_what_it_costs(self, warehouse):
         problem = warehouse()
@@ -496,13 +710,13 @@ class TestDigits:
     def test_what_is_proved_keeps_its_digits_on_a_large_scale(self):
         assert at_least(-9.7332, 5000.0) == "−9.734"
         assert at_most(0.2668, 5000.0) == "0.267"
-        assert at_most(1e-7, 16.0) == "0.00001"
+        assert at_most(1e-9, 16.0) == "0.00001"
 
     def test_rounding_takes_no_side(self):
         """What differs by a few last bits is shown as what it is, and nothing lost as nothing."""
         assert at_least(20.0 - 4e-14, 4e-12) == at_most(20.0 + 4e-14, 4e-12) == "20"
         assert at_least(-301.00000000028, 310.0) == "−301"
-        assert at_least(-1e-11, 18.0) == at_most(1e-9, 16.0) == "0"
+        assert at_least(-1e-11, 18.0) == "0"
         assert (at_least(19.999, 30.0), at_most(0.999999, 30.0)) == ("19.99", "1")
         assert (at_least(-301.00001, 310.0), at_most(20.00001, 30.0)) == ("−301.1", "20.01")
 

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 import teachirl as ti
 from exact import exact, exact_expectations
 from teachirl.figures.digits import at_least, at_most
-from teachirl.guarantees.bounds import lower_bound
+from teachirl.guarantees.bound_words import looser_in_words
+from teachirl.guarantees.bounds import Terms, lower_bound
+from teachirl.guarantees.gap_bounds import Bound
 from teachirl.precision import up
 from teachirl.testing import mdps, policies, weights, worldviews
 from teachirl.views.potential_shaping import indistinct_directions
@@ -409,3 +411,28 @@ def test_words_of_bounds_for_recordings_are_capped():
     blur = at_most(near.width.terms["mismatch"])
     assert near.in_words(near.width).endswith(f"a mismatch of 0.001 may cost another {blur}.")
     assert near.in_words(near.width, expert="somebody").count("below somebody than") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "hidden", "blur", "gap", "said"),
+    [
+        ("width", 3.0, 0.0, 3.0, "expert than 3."),
+        ("width", 9.5, 1.0, 9.0, "expert than 9, all that there is to lose."),
+        # What is hidden alone exceeds all that was proved: no part of it is told apart.
+        ("width", 3.0, 1.0, 2.5, "and a mismatch of 0.1 in what it sees, may cost 2.5 in all."),
+        ("width", 3.0, 1.0, 3.0, "and a mismatch of 0.1 in what it sees, may cost 3 in all."),
+        ("theorem 1", 3.0, 1.0, 2.5, "may cost 3, and with a mismatch of 0.1 all of it 2.5 at mo"),
+        ("width", 3.0, 1.0, 3.5, "0.1 in the part that is seen all of it 3.5 at most."),
+        ("width", 8.5, 1.0, 9.0, "0.1 in the part that is seen all that there is to lose, 9."),
+        ("theorem 1", 8.5, 1.0, 9.0, "with a mismatch of 0.1 all that there is to lose, 9."),
+        ("width", 3.0, 1.0, 4.0, "in the part that is seen a mismatch of 0.1 may cost another 1."),
+        ("theorem 1", 3.0, 1.0, 4.0, "may cost 3, and a mismatch of 0.1 another 1."),
+    ],
+)
+def test_what_a_looser_bound_says(name, hidden, blur, gap, said):
+    """Every sentence of them: no part of a loss is said to be more than the whole."""
+    terms = Terms(risk=0.5, diameter=6.0, hidden=hidden, mismatch=blur, ε=0.1)
+    words = looser_in_words(Bound(name, gap, 0.0, terms, "", ""), gap, at_stake=9.0)
+    assert said in words and words.endswith(".")
+    if "in all" in words:
+        assert f"{hidden:g}" not in words.replace(f"{gap:g} in all", "")

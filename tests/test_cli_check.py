@@ -1,7 +1,9 @@
 """`teachirl check` and `teachirl worlds NAME`: what one wants to know before asking for advice."""
 
 import json
+import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +12,9 @@ import teachirl as ti
 from problem_files import PROBLEMS, copied
 from teachirl.app import cli
 from teachirl.app.decisions import Notice, Oddity
+from teachirl.app.decisions import check as look
 from teachirl.app.decisions.undiscounted import undiscounted
-from teachirl.app.document.check import _notice
+from teachirl.app.document.check import _notice, what_there_is
 from teachirl.app.document.stakes import who_earns
 from teachirl.app.problem import read_problem
 
@@ -132,6 +135,20 @@ def test_as_json(teachirl, folder):
     assert (heat["name"], heat["seen"], heat["least"], heat["most"]) == ("heat", True, 3.0, 4.0)
 
 
+def test_amounts_that_are_rounding_are_0(folder):
+    problem = read_problem(write_odd(folder))
+    found = look(problem)
+    tiny = {"expert": 4.276e-17, "undiscounted": 4.276e-14, "earned": -1.7e-16}
+    features = (replace(found.features[0], **tiny), *found.features[1:])
+    table = what_there_is(problem, replace(found, features=features)).elements[1]
+    shown = {
+        column.heading: column.cell(features[0])
+        for column in table.columns
+        if column.heading in ("expert", "per 1000 steps", "earns")
+    }
+    assert shown == {"expert": "0", "per 1000 steps": "0", "earns": "0"}
+
+
 def test_combinations_for_sale_are_listed_with_their_prices(teachirl, folder):
     bought = '[[teach.feature]]\nname = "nose"\ncost = 7.5\nweights = { gold = 1, heat = -2 }\n'
     path = write_odd(folder, ODD.replace("[plan]", bought + "[plan]"))
@@ -153,6 +170,21 @@ def test_where_an_environment_s_episodes_end_is_not_taken_for_a_mistake(teachirl
     world = read_problem(path).world
     never = np.setdiff1d(np.arange(world.mdp.n_states), world.mdp.dynamics.reachable)
     assert set(world.finals) == set(never.tolist()) == {5, 7, 11, 12, 15}
+
+
+def test_what_the_expert_earns_is_the_same_wherever_it_stands(teachirl, tmp_path):
+    """The goal is reached in the sixth step: 0.9⁵ = 0.59049 is rounded down, or to the nearest."""
+    pytest.importorskip("gymnasium")
+    path = tmp_path / "lake.toml"
+    path.write_text(
+        '[world]\ngymnasium = "FrozenLake-v1"\narguments = { is_slippery = false }\n'
+        'discount = 0.9\n[reward.weights]\ngoal = 1.0\n[learner]\nsees = ["goal"]\n'
+    )
+    out = teachirl("check", path)[1]
+    assert re.search(r"the expert earns +0\.5905\n", out)
+    assert out.count("0.5905") >= 3 and "0.5904" not in out
+    found = json.loads(teachirl("check", path, "--json")[1])["check"]["reward"]
+    assert found == pytest.approx(0.9**5, abs=1e-9)
 
 
 def test_mistakes_of_all_kinds_are_told_at_once(teachirl, folder):
@@ -222,6 +254,86 @@ def test_mistakes_of_all_kinds_in_a_table_are_told_at_once(teachirl, folder):
         "transitions: odd_transitions.csv, line 3, probability: expected a finite number, got 'x'",
     ]
     assert lines[19] == ("transitions: odd_transitions.csv: what follows line 21 was not looked at")
+
+
+def test_one_round_tells_the_mistakes_of_the_file_and_of_its_tables(teachirl, folder):
+    """A cell, a name, a sum and a row that comes twice, beside keys that are wrong; and none of
+    these makes another look wrong."""
+    text = ODD.replace("discount = 0.9", "discount = 1.0\ncolour = 3\nmap = 'map.csv'")
+    text = text.replace("gold = 1.0", 'gould = "x"').replace("cost = 2.0", "cost = -2.0")
+    text = text.replace("max_cost = 1.0", 'teacher = "GapGredy"\nlimits = { people = 1 }')
+    path = write_odd(folder, text, start="home,0.5\nattick,0.5")
+    moves = ["home,go,mine,1", "home,stay,home,0.5", "home,stay,mine,many", "mine,go,home,0.7"]
+    moves += ["mine,dig,hoem,1", "attic,go,home,0.5", "attic,go,home,0.5"]
+    header = "state,action,next_state,probability"
+    (folder / "odd_transitions.csv").write_text("\n".join([header, *moves]))
+    features = ["home,0,1", "mien,1,4", "home,1,", "attic,none,5"]
+    (folder / "odd_features.csv").write_text("\n".join(["state,gold,heat", *features]))
+    code, out, err = teachirl("check", path)
+    assert (code, out) == (2, "")
+    lines = [line.removeprefix(f"teachirl: {path}, ") for line in err.splitlines()]
+    table = "world.transitions: odd_transitions.csv, line"
+    assert [line.split("; ")[0] for line in lines[:-1]] == [
+        "world.discount: expected less than 1, got 1.0",
+        "world.colour: there is no such key",
+        "reward.weights.gould: expected a number, got 'x'",
+        "teach.feature[0].cost: expected more than 0, got -2.0",
+        "plan.teacher: there is no teacher 'GapGredy'",
+        f"{table} 4, probability: expected a finite number, got 'many'",
+        f"{table} 6: next_state 'hoem' has no transitions of its own",
+        f"{table} 8: expected each transition once, got that of line 7 again",
+        f"{table} 5: expected the probabilities of state 'mine', action 'go' to sum to 1 within "
+        "1e-09, got 0.7",
+        "world.features: odd_features.csv, line 4, heat: expected a finite number, got ''",
+        "world.features: odd_features.csv, line 5, gold: expected a finite number, got 'none'",
+        "world.features: odd_features.csv, line 3: there is no state 'mien'",
+        "world.features: odd_features.csv, line 4: expected each state once, got that of line 2 "
+        "again",
+        "world.start: odd_start.csv, line 3: there is no state 'attick'",
+        "reward.weights.gould: there is no feature 'gould'",
+        "plan.limits.people: there is no feature 'people'",
+    ]
+    waiting = f"teachirl: {path}: not looked at, as the world must be right first: world.map"
+    assert lines[-1] == waiting
+
+
+def test_rows_that_are_left_out_make_nothing_else_look_wrong(teachirl, folder):
+    """A row without its cells may be any: what it would say is not missed elsewhere."""
+    path = write_odd(folder, start="home,0.5\nmine")
+    rows = ["home,go,mine,0.5", "home,go", "mine,go,attic,1", "mine,,home,1", "mine,dig,home,2"]
+    header = "state,action,next_state,probability"
+    (folder / "odd_transitions.csv").write_text("\n".join([header, *rows]))
+    (folder / "odd_features.csv").write_text("state,gold,heat\nhome,0,3\nattic,1,2\nx,y,0,0\n")
+    lines = teachirl("check", path)[2].splitlines()
+    assert [line.removeprefix(f"teachirl: {path}, world.") for line in lines] == [
+        "transitions: odd_transitions.csv, line 5: expected a name in column 'action', got an "
+        "empty cell",
+        "transitions: odd_transitions.csv, line 3: expected 4 cells, as in the header, got 2",
+        "transitions: odd_transitions.csv, line 6: expected a probability from 0 to 1, got 2",
+        "features: odd_features.csv, line 4: expected 3 cells, as in the header, got 4",
+        "start: odd_start.csv, line 3: expected 2 cells, as in the header, got 1",
+    ]
+
+
+def test_keys_that_are_misspelt_hide_nothing_of_what_they_say(teachirl, folder):
+    text = ODD.replace("[learner]", "[lerner]").replace('"heat"]', '"hot"]')
+    path = write_odd(folder, text.replace("max_cost", "max_cots"), start="home,0.999")
+    path.write_text(path.read_text().replace("discount = 0.9", "discount = 0.9\nnormalise = true"))
+    lines = teachirl("check", path)[2].splitlines()
+    assert sorted(line.removeprefix(f"teachirl: {path}, ") for line in lines) == [
+        "learner.sees[0]: there is no feature 'hot'; did you mean 'ghosts'?",
+        "learner: expected this key, got nothing",
+        "lerner: there is no such key; did you mean 'learner'?",
+        "plan.max_cots: there is no such key; did you mean 'max_cost'?",
+        "world.normalise: there is no such key; did you mean 'normalize'?",
+    ]
+    # Of a world that nobody can guess nothing is looked at, and this is said.
+    path.write_text(ODD.replace('features = "odd_features.csv"', "features = 3"))
+    assert teachirl("check", path)[2].splitlines() == [
+        f"teachirl: {path}, world.features: expected a text, got 3",
+        f"teachirl: {path}, world: the files that it names were not looked at, as it must be right "
+        "first",
+    ]
 
 
 def test_a_start_that_was_rounded_can_be_normalized(teachirl, folder):

@@ -2,13 +2,14 @@
 
 import json
 import sys
+from functools import partial
 
 import pytest
 
-from problem_files import PROBLEMS
+from problem_files import PROBLEMS, copied
 from teachirl.app import cli
 from teachirl.app.decisions import Differing, both_news, differing, news
-from teachirl.app.document.comparison import _shown
+from teachirl.app.document.comparison import _shown, _table, _words, who_is_shown
 
 GRID = PROBLEMS / "grid.toml"
 
@@ -82,6 +83,21 @@ def test_what_no_longer_differs_is_the_experts_and_rounding_is_0():
     assert shown == "0"
 
 
+def test_what_is_small_beside_the_rest_is_0_and_who_misses_nothing_is_told_once():
+    def result(noise, reward):
+        worst = {"name": "acid", "expert": 0.0, "worst": noise}
+        rows = [{"share": 0.0, "reward": reward}, {"share": 0.01, "reward": reward - 2.0}]
+        steps = {"name": "step", "expert": 900.0, "worst": 900.0}
+        return {"guaranteed_reward": reward, "amounts": [worst, steps], "sensitivity": rows}
+
+    found = list(differing(*both_news(result(1.328e-8, 5.5), result(0.25, 4.5)), ("assessment",)))
+    assert [(each.what, _shown(each, each.first), _shown(each, each.second)) for each in found] == [
+        ("assessment, guaranteed_reward", "5.5", "4.5"),
+        ("assessment, amounts, acid, worst", "0", "0.25"),
+        ("assessment, sensitivity, 1 %, reward", "3.5", "2.5"),
+    ]
+
+
 def test_goals_go_by_what_they_are_and_doubts_are_told():
     def result(share, doubts):
         limit = {"kind": "limit", "feature": "noise", "guaranteed": share}
@@ -139,6 +155,44 @@ def test_results_are_told_in_words_and_paths_are_for_json(teachirl, tmp_path):
     found = json.loads(teachirl("compare", *paths, "--json")[1])["comparison"]["found"]
     assert found[0] == {"what": "assessment, most_lost", "first": "ice", "second": "fog"}
     assert found[2]["what"] == "assessment, sensitivity, 5 %, guaranteed"
+
+
+def test_who_is_optimal_for_inferred_weights_is_not_called_the_expert(teachirl, tmp_path):
+    """Nobody saw the expert but in the recordings that the weights were inferred from."""
+    folder = copied(tmp_path)
+    text = (folder / "recorded.toml").read_text()
+    table = '[demonstration]\ntrajectories = "expert.csv"\nconfidence = 0.9\n'
+    path = folder / "inferred.toml"
+    path.write_text(text.replace(table, ""))
+    out = teachirl("certify", path)[1]
+    assert "Can an optimal policy for the estimate look optimal to the learner?" in out
+    assert "the expert's behaviour" not in out
+    out = teachirl("compare", path, "--set", "world.discount=0.9")[1]
+    assert "as things stand: an optimal policy for the estimate earns" in out
+    assert "as things stand: step, what it earns in the recordings" in out
+    assert "expert, step" not in out
+    assert ", that of an optimal policy for the estimate" in out
+    assert "the expert earns" not in out and "the expert's" not in out
+    assert "the expert at most" not in out
+
+
+def test_who_stands_for_the_expert_is_told_from_results():
+    given = {"expert": [{"name": "ice", "amount": 1.0}]}
+    guessed = {"expert": [{"name": "ice", "amount": 1.0, "recorded": 0.5}], "inferred": ["so"]}
+    optimal = "an optimal policy for the estimate"
+    for files, who in (
+        (({"assessment": given}, {"assessment": given}), "the expert"),
+        (({"assessment": guessed, "plan": {}}, {"assessment": guessed}), optimal),
+        (({"assessment": given}, {"assessment": guessed}), f"the expert or {optimal}"),
+        # A plan alone does not tell whether something else is shown.
+        (({"plan": {"inferred": ["so"]}},), f"the expert or {optimal}"),
+        (({"plan": {"expert": 3}}, {"frontier": {}}), "the expert"),
+    ):
+        assert who_is_shown(*files) == who
+    rows = tuple(differing({"loss": 1.0}, {"loss": 2.0}, ("plan",)))
+    for who in ("the expert", optimal):
+        [what, *_] = _table("found", ("a", "b"), rows, partial(_words, expert=who)).columns[1:]
+        assert what.value(rows[0]) == f"the plan: behind {who} at most"
 
 
 def test_results_of_unexpected_shape_are_compared_as_they_are():

@@ -118,6 +118,16 @@ class TestTables:
         short, rest = teachirl("certify", path)[1].split("How things stand")
         assert "guaranteed as things stand         100 %" in short
         assert "\nteaching risk  " not in short and "\nteaching risk  " in rest
+        assert "teaching risk" not in short
+
+    def test_a_risk_that_says_nothing_is_no_headline(self, of_grid):
+        """Of 0 % that are guaranteed a risk of 1 tells nothing; where it tells, it is there."""
+        for sees, tells in (("cell 1", False), ("cell 0,cell 2", True)):
+            short, rest = of_grid("certify", "--sees", sees)[1].split("How things stand")
+            assert ("guaranteed as things stand         0 %" in short) is not tells
+            assert short.count("- The learner cannot ") == 1
+            assert ("(teaching risk " in short) is tells
+            assert ("\nteaching risk  " in short) is tells is not ("\nteaching risk  " in rest)
 
     def test_certify_of_what_was_recorded(self, teachirl):
         out = teachirl("certify", PROBLEMS / "recorded.toml")[1]
@@ -310,10 +320,10 @@ class TestInterrupts:
         assert (tmp_path / "out" / "report.html").exists()
         if as_json:
             ended = [each["ended"] for each in json.loads(out)["assessment"]["learners"]]
-            left_out = [text.startswith("not simulated: cut short") for text in ended]
+            left_out = [text == "not simulated, as it was interrupted" for text in ended]
             assert left_out == [False] + [True] * 7
         else:
-            assert "guaranteed as things stand" in out and out.count("cut short") == 7
+            assert "guaranteed as things stand" in out and out.count("as it was interrupted") == 7
 
     def test_a_long_search_ends_with_what_it_has(self, teachirl, monkeypatch):
         """Ctrl-C in the midst of the worst case: its bounds hold, and are printed."""

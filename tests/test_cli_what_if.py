@@ -85,6 +85,25 @@ def test_mistakes_name_the_option(teachirl, options, message):
     assert message in err.replace(str(GRID), "grid.toml")
 
 
+def test_a_combination_that_is_for_sale_is_no_feature_and_this_is_said(teachirl):
+    code, _, err = teachirl("certify", PROBLEMS / "lake.toml", "--sees", "+misery")
+    assert code == 2 and err.startswith("teachirl: --sees +misery: there is no feature 'misery'; ")
+    assert "it is a combination that could be taught: [[learner.combination]]" in err
+
+
+def test_what_is_wrong_with_a_baseline_names_the_option(teachirl, tmp_path):
+    optimal = read_problem(GRID).task.best.policy
+    optimal.save(tmp_path / "best.csv")
+    (tmp_path / "grid.toml").write_text(GRID.read_text())
+    option = 'plan.baseline={policy="best.csv"}'
+    code, _, err = teachirl("certify", tmp_path / "grid.toml", "--set", option)
+    assert code == 2
+    assert err.startswith(f"teachirl: --set {option}: the baseline must earn less than the best")
+    path = tmp_path / "own.toml"
+    path.write_text(f'{GRID.read_text()}\n[plan]\nbaseline = {{ policy = "best.csv" }}\n')
+    assert f"{path}, plan.baseline: the baseline must earn less" in teachirl("check", path)[2]
+
+
 def test_the_report_can_be_made_again(teachirl, tmp_path, monkeypatch):
     # What its pictures show is held to elsewhere.
     monkeypatch.setattr(markup, "panel_svg", lambda panel: "<svg/>")

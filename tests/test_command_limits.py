@@ -2,6 +2,7 @@
 holds."""
 
 import math
+import signal
 import sys
 from dataclasses import replace
 
@@ -24,7 +25,9 @@ from teachirl.app.decisions import (
 )
 from teachirl.app.decisions.assessment import _hidden
 from teachirl.app.decisions.set_search import SetSearch
+from teachirl.app.document.assessment import MISTAKEN
 from teachirl.app.document.documents import answer
+from teachirl.app.document.elements import Section, Sentence
 from teachirl.app.problem import read_problem
 from teachirl.app.render import console
 from teachirl.app.render.json import contents
@@ -32,7 +35,7 @@ from teachirl.demonstrations import demonstration as demonstrations
 from teachirl.guarantees import bounds as bounds_module
 from teachirl.guarantees import gap_bounds
 from teachirl.guarantees.bounds import WorstCaseStatus, unsearched
-from teachirl.guarantees.solvers import bundle
+from teachirl.guarantees.solvers import bundle, plans
 from teachirl.learners import MinNormPoint
 from teachirl.mdp import clock, kernels
 from teachirl.teachers.set_bounds import set_bounds
@@ -123,6 +126,8 @@ class TestPatience:
         assert patience.spared(interrupted) is None and patience.cut is Cut.INTERRUPTED
         assert patience.spared(lambda: called.append(1)) is None and not called
         assert patience.left() < 0.01 and patience.share(0.5).over()
+        assert patience.interrupted and patience.share(0.5).interrupted
+        assert not Patience().share(0.5).interrupted
 
     def test_without_a_limit_nothing_is_late(self, monkeypatch):
         monkeypatch.setattr(clock, "seconds", lambda: 1e11)
@@ -195,6 +200,55 @@ def test_ctrl_c_is_told_whenever_it_comes(path, monkeypatch, capsys):
     assert found.account.reward == whole.account.reward
     said = contents(answer(problem, found))
     assert said["cut_short"].startswith("Cut short by Ctrl-C") and said["guaranteed"]
+
+
+def test_of_a_policy_that_was_not_evaluated_nothing_is_said(path, monkeypatch):
+    """Whoever has as much of each feature as the expert was looked at."""
+    equal = "It has as much of each feature as the expert."
+    problem = read_problem(path)
+    monkeypatch.setitem(assess.__globals__, "expectations_there", lambda *_: None)
+    found = assess(problem)
+    assert found.witness is not None and not found.differences and not found.compared
+    [section] = [each for each in _sections(answer(problem, found)) if each.title == MISTAKEN]
+    said = [each.text for each in section.elements if isinstance(each, Sentence)]
+    assert said == ["There was no time to see how it differs."]
+    same = replace(found, compared=True)
+    [section] = [each for each in _sections(answer(problem, same)) if each.title == MISTAKEN]
+    assert [each.text for each in section.elements if isinstance(each, Sentence)] == [equal]
+
+
+def _sections(part):
+    """All sections of a document, however deep."""
+    for each in getattr(part, "sections", None) or getattr(part, "elements", ()):
+        if isinstance(each, Section):
+            yield each
+            yield from _sections(each)
+
+
+def test_after_ctrl_c_no_worst_policy_is_put_together(path, monkeypatch, capsys):
+    monkeypatch.setattr(clock, "_ahead", 0.0)  # as it was before, when this is over
+    looked, look = [], bundle.Search.look
+
+    def interrupted(*arguments):
+        looked.append(1)
+        if len(looked) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return look(*arguments)
+
+    path.write_text(BLIND)
+    problem = read_problem(path)
+    whole = assess(problem)
+    assert whole.witness is not None
+    monkeypatch.setattr(bundle.Search, "look", interrupted)
+    monkeypatch.setattr(plans.OwnPlans, "witness", None)
+    problem = read_problem(path)
+    found = assess(problem)
+    assert len(looked) == 3 and found.cut is Cut.INTERRUPTED and found.witness is None
+    assert found.guaranteed <= whole.guaranteed and found.proved.worst.upper == math.inf
+    assert found.proved.worst.status is WorstCaseStatus.OUT_OF_BUDGET
+    console.print_document(answer(problem, found))
+    out = capsys.readouterr().out
+    assert "Cut short by Ctrl-C" in out and "as much of each feature" not in out
 
 
 def guaranteed_by(found):
@@ -346,6 +400,24 @@ class TestProofs:
         second.resume(record)
         assert second.proved(9, -math.inf) == pytest.approx(first.proved(9))
 
+    def test_of_records_take_a_moment_for_all_sets(self, task, monkeypatch):
+        first, second = (set_bounds(task, Matching(), range(4)) for _ in range(2))
+        for chosen in (3, 8, 9):
+            first.tighten(chosen, -math.inf)
+        second.resume(first.record())
+        exact, solves, now = [first.proved(chosen) for chosen in range(16)], second.solves, [0.0]
+        monkeypatch.setattr(clock, "seconds", lambda: now[0])
+        assert second.proved(9, -math.inf) == pytest.approx(exact[9])
+        assert second.proved(9, -math.inf) == pytest.approx(exact[9])  # it is known by now
+        assert second.solves == solves + 1
+        now[0] = 1.5
+        monkeypatch.setattr(bounds_module, "optimal_policy", None)
+        late = [second.proved(chosen, -math.inf) for chosen in range(16)]
+        assert second.solves == solves + 1
+        assert all(task.worst.lower <= a <= b + 1e-9 for a, b in zip(late, exact, strict=True))
+        assert late[9] == late[11] == pytest.approx(exact[9])  # of more features as much is true
+        assert late[3] < exact[3] - 1e-3
+
     def test_a_frontier_searches_no_more_after_ctrl_c(self, path, monkeypatch):
         def interrupted(*_):
             raise KeyboardInterrupt
@@ -357,6 +429,26 @@ class TestProofs:
         found = frontier(read_problem(path))
         assert found.cut is Cut.INTERRUPTED
         assert guaranteed_by(found) == pytest.approx(guaranteed_by(whole), abs=1e-6)
+
+    @pytest.mark.parametrize("limit", ["at_most = 1.5", "at_least = 0.1"])
+    def test_nor_for_limits_on_features(self, path, monkeypatch, limit):
+        """What the sets are proved to have of them by then is said, without a search."""
+
+        def interrupted(*_):
+            monkeypatch.setattr("teachirl.teaching.goals.worst_case", None)
+            monkeypatch.setattr("teachirl.teaching.goals.best_case", None)
+            raise KeyboardInterrupt
+
+        path.write_text(f'{BLIND}[plan]\nlimits = {{ "cell 8" = {{ {limit} }} }}\n')
+        whole = frontier(read_problem(path)).stakes.goals
+        monkeypatch.setattr(SetSearch, "curve", interrupted)
+        found = frontier(read_problem(path))
+        assert found.cut is Cut.INTERRUPTED
+        [one], [other] = found.stakes.goals, whole
+        assert one.amount == pytest.approx(other.amount, abs=1e-4)
+        assert (
+            one.amount >= one.own if one.goal.most else one.amount <= one.own
+        )  # who does just that
 
 
 def test_what_looks_the_same_is_sought_column_by_column(monkeypatch):

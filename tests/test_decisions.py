@@ -29,6 +29,7 @@ from teachirl.app.decisions.readings import readings
 from teachirl.app.decisions.whole_reward import showing
 from teachirl.app.document.documents import answer
 from teachirl.app.document.elements import Bullets
+from teachirl.app.document.inferred import _under_others, other_weights
 from teachirl.app.problem import Show, read_problem
 from teachirl.app.render.json import contents
 from teachirl.figures.digits import at_most, counted, percent_at_least, percent_at_most
@@ -218,6 +219,15 @@ class TestAssessment:
         costs = [each.lost for each in found.differences]
         assert costs == sorted(costs, reverse=True)
 
+    @pytest.mark.parametrize(("less", "same"), [(1e-13, True), (0.1, False)])
+    def test_a_proof_that_is_better_by_rounding_alone_says_what_was_said(self, less, same):
+        """The theorems come after the guarantee, and may prove another last digit of it."""
+        found = assess(stored("lake"))
+        exact, said = found.guarantees[-1], found.stakes.reward - less
+        told = replace(found, stakes=replace(found.stakes, reward=said)).guarantees[-1]
+        assert told.name == "exact" and said < exact.reward
+        assert told.reward == said if same else told.reward >= exact.reward
+
     def test_every_learner_is_named(self):
         found = {each.name: each for each in assess(stored("grid")).learners}
         assert list(found) == [kind.__name__ for kind in simulations.LEARNERS]
@@ -312,7 +322,11 @@ class TestAssessment:
         drawn = len(task.inferred.plausible.points)
         assert f"Under these and {drawn} others that were drawn from all that are" in plausible
         share = percent_at_least(0.05 ** (1.0 / drawn))
-        assert f"So under {share} of all of them, spread evenly, " in plausible
+        assert f"are guaranteed under at least {share} of all plausible weights, " in plausible
+        even = replace(found.doubt, guaranteed=(1.0, 1.0), risk=(0.25, 0.25))
+        both = "100 % are guaranteed now, and the teaching risk is 0.250. So 100 % are guaranteed"
+        assert both in _under_others(even, "now")
+        assert "as plausible, 100 % are guaranteed now." in other_weights(even, "now").text
         for weight in told["weights"]:
             assert -1.0 <= weight["lower"] < weight["weight"] < weight["upper"] <= 1.0
         assert "2 recorded episodes" in recorded and "confidence 90 %" in recorded
@@ -492,6 +506,24 @@ class TestAssessment:
         advice = f"each {names} ({once.cost:g}), and record about {once.enough.episodes} episodes"
         assert advice in told["reason"] and advice in told["recorded"][-1]
         assert not any("No number" in each for each in told["recorded"])
+
+    def test_which_of_two_sets_to_buy_now(self, tmp_path):
+        """One plan for these recordings and another for more of them stood side by side."""
+        rest = '[learner]\nsees = ["cell 1"]\n[teach]\nfeatures = "all"\n[plan]\nguarantee = 0.9\n'
+        task, _ = watched(tmp_path, 30, rest, np.random.default_rng(0))
+        missed = plan(replace(task, match="expert"))
+        step = missed.steps[0]
+        cases = (
+            ((), "Until so much is recorded, none of that is proved to help: buy nothing now."),
+            (missed.once_recorded.names, ""),
+            (("pit",), "instead, as pit is not needed then."),
+        )
+        for own, words in cases:
+            steps = (step, *(replace(step, name=name) for name in own))
+            other = replace(missed, steps=steps, stop=len(own))
+            vars(other)["once_recorded"] = missed.once_recorded
+            reason = said(other.problem, other)["reason"]
+            assert ("buy" in reason) == bool(words) and reason.endswith(words)
 
     def test_of_who_misses_the_expert_no_more_is_promised_than_of_who_matches(self, tmp_path):
         """39 % in short, and 66 % of those who miss by a hundredth."""

@@ -42,5 +42,10 @@ def test_no_guarantee_overstates(tmp_path, monkeypatch, seed):
             check(step.alternative.guaranteed, [*taught, names.index(step.alternative.name)])
         taught.append(step.feature)
         check(step.guaranteed, taught)
+    if found.part_way is not None:
+        other, step = found.part_way
+        check(other.guaranteed, [names.index(name) for name in other.features])
+        assert other.cost <= step.cost * (1 + 1e-9) < found.steps[found.stop].cost
+        assert other.guaranteed > step.guaranteed
     for point in frontier(problem).points:
         check(point.guaranteed, [names.index(name) for name in point.features])

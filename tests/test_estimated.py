@@ -16,7 +16,7 @@ from scipy.stats import binom
 import teachirl as ti
 from teachirl.demonstrations.confidence_sets import row_sets
 from teachirl.guarantees.doubt_costs import doubt_costs
-from teachirl.mdp.robust_planning import chain_in, respond
+from teachirl.mdp.robust_planning import chain_in, respond, unchosen, values_in
 
 
 def in_doubt(mdp, radius=2.0, lower=0.0, upper=1.0, outcomes=None):
@@ -318,7 +318,7 @@ def test_what_planning_passes_over_would_not_have_been_the_best(sign):
                 *(part[row] for part in (sets.low, sets.high, sets.nominal)),
                 budget,
             )
-            for row, budget in zip(rows, sets.budget, strict=True)
+            for row, budget in zip(rows, 0.5 * model.radius, strict=True)
         ]
         exact = np.maximum.reduceat(rewards + worth, dynamics.offsets[:-1])
     span = float(np.ptp(rewards)) / (1.0 - model.discount)
@@ -331,6 +331,75 @@ def test_what_planning_passes_over_would_not_have_been_the_best(sign):
         assert found.lower - room <= value <= found.upper + room
         assert found.upper - found.lower <= 1e-9 * span
         assert found.values == pytest.approx(exact, abs=1e-8 * span + room)
+
+
+@pytest.mark.parametrize("outcomes", [False, True])
+@pytest.mark.parametrize("free", [False, True])
+def test_rows_that_stand_are_those_that_would_be_chosen_anew(outcomes, free):
+    """One response after the other, for and against, also where entries are worth the same."""
+    rng, model = random_model(3, outcomes=outcomes, states=20, actions=6, branching=4)
+    chosen, sets = unchosen(model), model.sets
+    policy = None if free else ti.Policy.uniform(model.nominal)
+    w = rng.normal(size=4)
+    for step in range(30):
+        sign = 1 if step % 3 else -1
+        q = np.zeros(4) if step % 7 == 0 else np.round(w, 1) if step % 5 == 0 else w
+        kept = respond(model, q, nature=sign, policy=policy, chosen=chosen)
+        anew = respond(model, q, nature=sign, policy=policy)
+        scale = 1e-9 * (1.0 + float(np.abs(q).sum()) * 20.0)
+        assert kept.close and anew.close
+        assert kept.lower == pytest.approx(anew.lower, abs=scale)
+        assert kept.upper == pytest.approx(anew.upper, abs=scale)
+        assert kept.values == pytest.approx(anew.values, abs=scale)
+        taken = (kept.chances > 0.0)[model.owners]
+        rows = kept.rows
+        assert (rows >= sets.low - 1e-15)[taken].all() and (rows <= sets.high + 1e-15)[taken].all()
+        of_pairs = kept.chances > 0.0
+        sums = np.add.reduceat(rows, sets.indptr[:-1])
+        moved = np.add.reduceat(np.abs(rows - sets.nominal), sets.indptr[:-1])
+        assert sums[of_pairs] == pytest.approx(1.0, abs=1e-14)
+        assert (moved <= model.radius + 1e-14)[of_pairs].all()
+        if sign > 0:  # then nobody has an answer to the world that was chosen
+            rewards = model.rewards_of_pairs(q[None])
+            there = values_in(model, kept.chances, rows, rewards).x[:, 0]
+            assert float(model.start @ there) == pytest.approx(kept.lower, abs=scale)
+        w = w + 0.2 * rng.normal(size=4)
+
+
+def test_no_more_moves_than_there_is_or_has_room():
+    """The mass that a row may move by its radius, or by its bounds, whichever is less."""
+    _, model = random_model(8, states=20, actions=6, branching=4)
+    sets = model.sets
+    assert (sets.budget <= 0.5 * model.radius * (1.0 + 1e-12)).all()
+    for bounds in (sets.nominal - sets.low, sets.high - sets.nominal):
+        most = np.add.reduceat(bounds, sets.indptr[:-1])
+        assert (sets.budget <= most + 1e-10).all()
+        least = np.minimum(most, 0.5 * model.radius)
+        other = np.add.reduceat(sets.nominal - sets.low, sets.indptr[:-1])
+        other = np.minimum(other, np.add.reduceat(sets.high - sets.nominal, sets.indptr[:-1]))
+        assert (sets.budget >= np.minimum(least, other)).all()
+
+
+@pytest.mark.parametrize("outcomes", [False, True])
+def test_values_in_a_world_are_those_of_its_mdp(outcomes):
+    rng, model = random_model(4, outcomes=outcomes)
+    w = rng.normal(size=4)
+    found = respond(model, w, nature=1, policy=ti.Policy.uniform(model.nominal))
+    world = model.world(found.rows)
+    assert world.dynamics.actions is model.nominal.dynamics.actions
+    chances, directions = rng.uniform(size=model.n_pairs), rng.normal(size=(3, 4))
+    offsets = model.nominal.dynamics.offsets
+    chances /= np.add.reduceat(chances, offsets[:-1])[model.nominal.dynamics.pair_states]
+    values = values_in(model, chances, found.rows, model.rewards_of_pairs(directions)).x
+    mu = ti.feature_expectations(world, ti.Policy.of_chances(world.dynamics, chances))
+    assert model.start @ values == pytest.approx(directions @ mu, abs=1e-9)
+    assert world.dynamics.transitions.toarray() == pytest.approx(
+        sp.csr_array(
+            (found.rows, model.successors.indices, model.successors.indptr),
+            shape=model.successors.shape,
+        ).toarray(),
+        abs=1e-15,
+    )
 
 
 @pytest.mark.parametrize("discount", [0.5, 0.99, 0.999])

@@ -107,16 +107,14 @@ class TestSizes:
     def test_numbers_that_would_overflow_are_refused(self, teachirl, tmp_path, part, size, command):
         path = tmp_path / "sizes.toml"
         path.write_text(SIZES.format(**{"seen": 1.0, "taught": 1.0, "cost": 1.0, part: size}))
-        place, what = {
-            "seen": ("learner", "rows"),
-            "taught": ("teach.feature[0].weights", "the largest"),
-            "cost": ("teach.feature[0].cost", "it"),
+        what, *places = {
+            "seen": ("rows", "learner"),
+            "taught": ("the largest", "teach.feature[0].weights"),
+            "cost": ("it", "teach.feature[0].cost", "teach.feature[1].cost"),
         }[part]
         said = f"{what} must be 0 or between 1e-45 and 1e+45 in size, got {float(size):.3g}"
-        assert teachirl(command, path) == (
-            2,
-            f"teachirl: {path}, {place}: {said}; choose other units\n",
-        )
+        lines = [f"{path}, {place}: {said}; choose other units\n" for place in places]
+        assert teachirl(command, path) == (2, f"teachirl: {''.join(lines)}")
 
     @pytest.mark.parametrize("command", ["certify", "teach", "frontier"])
     @pytest.mark.parametrize("size", ["1e-45", "1e45"])

@@ -17,7 +17,6 @@ from situations import situation
 from teachirl.errors import InvalidInputError
 from teachirl.guarantees.solvers.plans import Case
 from teachirl.guarantees.solvers.view_coordinates import ViewCoordinates
-from teachirl.teachers import race_search
 from teachirl.teachers.gap_greedy import GapGreedy
 from teachirl.teachers.race import race
 from teachirl.teachers.race_search import Directions, Points, Present, across, settle, weigh
@@ -25,6 +24,7 @@ from teachirl.teachers.tr_greedy import TRGreedy
 from teachirl.teaching.matching import Matching
 from teachirl.teaching.rounds import Rounds
 from teachirl.testing import mdps, policies, weights, worldviews
+from teachirl.views import linear_algebra
 
 TOLERANCE = 1e-4
 
@@ -637,8 +637,8 @@ class TestManyDirections:
 
     @pytest.fixture(autouse=True)
     def few_are_many(self, monkeypatch):
-        monkeypatch.setattr(race_search, "MANY", 12)
-        monkeypatch.setattr(race_search, "SPARSE", 0.5)
+        monkeypatch.setattr(linear_algebra, "PART", 12)
+        monkeypatch.setattr(linear_algebra, "SPARSE", 0.5)
 
     @pytest.mark.parametrize("rows", [[], [[0, 1, 0, 0, 0, 0]], [[1, 1, 1, 1, 1, 1]]])
     def test_are_the_same(self, rows):

@@ -2,11 +2,13 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy
 
 import teachirl as ti
 from teachirl.demonstrations.certain_choices import certainly_meant
 from teachirl.demonstrations.inferred_weights import InferStatus, infer_weights
 from teachirl.demonstrations.optimal_cone import OptimalCone
+from teachirl.demonstrations.weight_region import Walk, explore
 from teachirl.mdp.soft_planning import soft_policy
 from teachirl.views.potential_shaping import indistinct_directions
 
@@ -373,7 +375,62 @@ class TestPlausible:
         out = (2.0 * np.pi / 1440) + 1e-6
         assert np.all((upper <= inside.max(axis=0) + out) | (inside.max(axis=0) < 0.0))
         assert np.all((lower >= inside.min(axis=0) - out) | (inside.min(axis=0) > 0.0))
-        assert cone.ends(-middle) is None  # the other side of the cone
+        # From the other side of the cone nothing is known of the ends towards 0, and all the rest.
+        other = cone.ends(-middle)
+        np.testing.assert_array_equal(other[0], np.minimum(lower, 0.0))
+        np.testing.assert_array_equal(other[1], np.maximum(upper, 0.0))
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_the_ends_hold_of_all_directions_and_are_reached(self, seed):
+        """With three features: directions that are drawn and tried, and weights at the ends."""
+        rng = np.random.default_rng(seed)
+        mdp = ti.worlds.garnet(rng, 8, 3, 3, n_features=3, per_pair=True)
+        policy = ti.optimal_policy(mdp, rng.normal(size=3)).policy
+        shown = ti.feature_expectations(mdp, policy)
+        drawn = rng.normal(size=(4000, 3))
+        drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+        plans = ti.optimal_policies(mdp, drawn)
+        off = np.array([plan.upper for plan in plans]) - drawn @ shown
+        inside = drawn[off <= 1e-8]
+        assert len(inside) > 20
+        cone = OptimalCone(mdp, policy.probabilities == 1.0, indistinct_directions(mdp).basis)
+        middle = inside.mean(axis=0) / np.linalg.norm(inside.mean(axis=0))
+        lower, upper = cone.ends(middle)
+        assert np.all((lower <= inside) & (inside <= upper))
+        for side, most, there in zip(np.vstack([np.eye(3), -np.eye(3)]), *cone.reach, strict=True):
+            if most > 1e-6:
+                assert np.linalg.norm(there) <= 1.0 + 1e-9 and most - 1e-6 <= side @ there <= most
+                assert ti.optimal_policy(mdp, there).upper - there @ shown <= 1e-6
+
+    @pytest.mark.parametrize("seed", range(12))
+    def test_cones_in_eight_dimensions(self, seed):
+        """What is proved, against the distance to the polar cone; and a search from the middle
+        finds all of it, be the cone wide (12 sides) or narrow (40)."""
+        rng, sides = np.random.default_rng(seed), (12, 20, 40)[seed % 3]
+        middle = rng.normal(size=8)
+        middle /= np.linalg.norm(middle)
+        rows = rng.normal(size=(sides, 8))
+        rows *= np.sign(rows @ middle)[:, None]
+        # Of all choices there are, the first is optimal if ⟨row, w⟩ ≥ 0 for all rows.
+        choices = np.zeros((2, sides + 1, 2))
+        choices[:, :, 1] = 1.0
+        phi = np.zeros((2, sides + 1, 8))
+        phi[0, 1:] = -rows
+        mdp = ti.MDP.from_arrays(choices, phi, discount=0.5)
+        cone = OptimalCone(mdp, np.arange(mdp.n_pairs) == 0, np.empty((0, 8)))
+        axes = np.vstack([np.eye(8), -np.eye(8)])
+        true = np.array([scipy.optimize.nnls(rows.T, -axis)[1] for axis in axes])
+        most = cone.reach[0]
+        assert np.all((true <= most + 1e-12) & (most <= true + 1e-6))
+        lower, upper = cone.ends(middle)
+        walk = Walk(lambda w: bool((rows @ w >= 0.0).all()), np.eye(8), middle, rng)
+        for each in cone.extremes(middle):
+            walk.pull(each)
+        found = explore(walk, 120)
+        points = np.array(walk.points)
+        assert np.all((lower <= points) & (points <= upper))
+        far = true > 1e-6
+        assert np.all(np.concatenate([found.upper, -found.lower])[far] >= true[far])
 
     def test_what_is_certainly_meant(self):
         """Against the largest probability over sets of optimal actions, rates and habits."""
@@ -446,4 +503,4 @@ def test_plausible_weights_towards_corners_are_within_the_ends():
             if found.contains(w):
                 met += 1
                 assert (found.lower <= w + 1e-12).all() and (w <= found.upper + 1e-12).all()
-    assert met > 5 and not found.proved
+    assert met > 5 and found.proved

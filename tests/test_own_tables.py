@@ -1,6 +1,7 @@
 """Worlds and logs of one's own: maps, exports, and steps that cannot have happened."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -143,6 +144,39 @@ class TestImpossibleSteps:
         # To the hut past the ice, in the hut for longer than one can be, and a start that is none.
         counted = "(3 of 10 steps, in 2 of 4 episodes, are impossible; skip"
         assert counted in message
+        # All three, a line each, and none twice.
+        first, *others = (line.split("log.jsonl, ")[1] for line in message.splitlines())
+        assert first.startswith("line 2, step 2: action walk does not exist in state hut")
+        assert others == [
+            "line 2, step 0: action walk in state shore never leads to state hut, which comes next",
+            "line 3, step 0: no episode starts in state hut, whose probability in the MDP's start "
+            "is 0",
+        ]
+
+    @pytest.mark.parametrize("kind", ["jsonl", "csv"])
+    def test_of_many_five_are_named(self, teachirl, folder, kind):
+        """What there is not comes first, then what cannot be; the others are only counted."""
+        log, path = folder / f"log.{kind}", folder / "logged.toml"
+        if kind == "jsonl":
+            sea = '{"states": ["shore", "sea"], "actions": ["walk", "walk"], "terminated": false}\n'
+            hut = '{"states": ["hut"], "actions": ["wait"], "terminated": false}\n'
+            log.write_text(2 * sea + 5 * hut)
+            unknown, starts = ["line 1, states[1]", "line 2, states[1]"], [3, 4, 5]
+        else:
+            rows = [f"{i},0,shore,walk,\n{i},1,sea,walk,false" for i in range(2)]
+            rows += [f"{i},0,hut,wait,false" for i in range(2, 7)]
+            log.write_text("\n".join(["episode,step,state,action,terminated", *rows]))
+            unknown, starts = ["line 3, state", "line 5, state"], [6, 7, 8]
+        text = (folder / "lake.toml").read_text()
+        path.write_text(text.replace('policy = "policy.csv"', f'trajectories = "{log.name}"'))
+        code, out, err = teachirl("check", path)
+        assert (code, out) == (2, "")
+        lines = [line.split(f"{log.name}, ")[1] for line in err.splitlines()]
+        assert len(lines) == 5 and "(7 of 9 steps, in 7 of 7 episodes, are impossible" in lines[0]
+        for line, where in zip(lines[:2], unknown, strict=True):
+            assert line.startswith(f"{where}: expected the number of a state in 0 … ")
+        for line, number in zip(lines[2:], starts, strict=True):
+            assert re.match(rf"line {number}\b.*: no episode starts in state hut", line)
 
     @pytest.mark.parametrize("kind", ["jsonl", "csv"])
     def test_what_the_world_does_not_have(self, folder, kind):

@@ -393,6 +393,20 @@ def test_lucky_learners_do_not_end_a_lesson_that_asks_for_a_guarantee():
     assert lesson.rounds[0].performance >= 1 - 1e-6  # by luck
 
 
+def test_a_lesson_that_ends_by_luck_says_so():
+    lesson = teach(chain_task(), InOrder(), Benevolent(), rng=rng())
+    assert lesson.status is LessonStatus.LEARNED and not lesson.taught
+    note = str(lesson).splitlines()[-1]
+    assert note.startswith("that is this learner's luck: to all who match what is shown only 0.000")
+    assert "teach(…, until=p)" in note and "tolerance=-1" in note
+    assert "that is this learner" in lesson._repr_html_() and "only 0.000" in lesson._repr_html_()
+    # Whose lesson ends with as much guaranteed has no luck, and neither has who ends otherwise.
+    proved = teach(chain_task(), GapGreedy(), MinNormPoint(), rng=rng())
+    assert proved.status is LessonStatus.LEARNED and proved[-1].guaranteed > 0.999
+    asked = teach(chain_task(), InOrder(), Benevolent(), rng=rng(), until=0.5)
+    assert all("luck" not in str(each) for each in (proved, asked))
+
+
 @pytest.mark.parametrize("certified", [True, False])
 def test_what_is_guaranteed_is_computed_anew_where_a_lesson_goes_on(certified):
     """The earlier lesson's is of another mismatch, or not known."""
@@ -765,6 +779,26 @@ class TestWrongLearners:
             teach(chain_task(), teacher, Hasty(), rng=rng())
         with pytest.raises(InvalidInputError, match=told):
             teach(chain_task(), ti.teachers.PerfGreedy(Hasty()), MinNormPoint(), rng=rng())
+
+    def test_a_learner_who_takes_other_arguments_is_told(self):
+        class Forgetful:
+            def learn(self, mdp, target, **more):
+                raise AssertionError  # who cannot be asked is not
+
+        class Blunt:
+            def learn(self, seen, target, start=None):
+                raise TypeError("a mistake of its own")
+
+        told = r"Forgetful\.learn must take .* as learn\(self, seen, target, start=None\) does: "
+        told += r"Forgetful\.learn\(mdp, target, \*\*more\) does not \(too many positional"
+        for teacher, learner in (
+            (InOrder(), Forgetful()),
+            (ti.teachers.PerfGreedy(Forgetful()), MinNormPoint()),
+        ):
+            with pytest.raises(InvalidInputError, match=told):
+                teach(chain_task(), teacher, learner, rng=rng())
+        with pytest.raises(TypeError, match="of its own"):
+            teach(chain_task(), InOrder(), Blunt(), rng=rng())
 
     def test_a_policy_of_another_world_is_told(self):
         class Lost:

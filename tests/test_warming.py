@@ -6,10 +6,10 @@ import os
 import numba
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from teachirl.app.cli import app
 from teachirl.app.warming import steps, workers
+from teachirl.errors import TeachirlError
 from teachirl.mdp.kernels.keeping import kept
 
 KINDS = ["f8", "f4", "i8", "i4"]
@@ -59,17 +59,18 @@ def test_every_step_can_be_taken(name):
     steps.STEPS[name]()
 
 
-def test_what_is_there_is_not_compiled(monkeypatch):
+def test_what_is_there_is_not_compiled(monkeypatch, capsys):
     steps.STEPS["worst cases"]()
     monkeypatch.setattr(workers, "STEPS", ["worst cases"])
-    result = CliRunner().invoke(app, ["warm"])
-    assert (result.exit_code, result.output) == (0, "all is compiled already\n")
+    with pytest.raises(SystemExit) as stop:
+        app(["warm"])
+    assert (stop.value.code, *capsys.readouterr()) == (0, "all is compiled already\n", "")
 
 
 def test_a_worker_that_dies_is_told_of(monkeypatch):
     monkeypatch.setattr(workers, "STEPS", ["no such step"])
-    result = CliRunner().invoke(app, ["warm"])
-    assert "has died" in str(result.exception)
+    with pytest.raises(TeachirlError, match="has died"):
+        app(["warm"])
 
 
 def test_helpers_come_with_the_first_kernel_and_go_with_the_block(folder, monkeypatch):

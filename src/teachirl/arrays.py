@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 import scipy  # its parts are loaded when they are used
@@ -24,6 +24,82 @@ ROW_SUM_TOLERANCE = 1e-8
 ROUNDED_SUM = 1e-4
 
 
+class SparseRows:
+    """Rows [n, k] of which nearly all numbers are 0: only the others are held, so that the unit
+    vectors of thousands of features are no matrix.
+
+    One of them is an array, several are sparse again; `numpy.asarray` makes one array of all.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array [n, k] that holds no zeros; not to be changed any more
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from teachirl.arrays import SparseRows
+    >>> rows = SparseRows(sp.eye_array(4, format="csr"))
+    >>> rows[1], len(rows[[0, 2]]), rows @ np.arange(4.0)
+    (array([0., 1., 0., 0.]), 2, array([0., 1., 2., 3.]))
+    """
+
+    ndim, dtype = 2, np.dtype(float)
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+        for part in (matrix.data, matrix.indices, matrix.indptr):
+            frozen(part)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, k)."""
+        n, k = self.matrix.shape
+        return int(n), int(k)
+
+    @property
+    def size(self) -> int:
+        """int, how many numbers there are, with all zeros."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def counts(self) -> Ints:
+        """array [n], how many numbers of each row are not 0."""
+        return np.asarray(np.diff(self.matrix.indptr), dtype=np.int64)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Floats]:
+        return (self[i] for i in range(len(self)))
+
+    @overload
+    def __getitem__(self, places: int | np.integer[Any]) -> Floats: ...
+    @overload
+    def __getitem__(self, places: slice | list[int] | NDArray[Any]) -> SparseRows: ...
+    def __getitem__(self, places: Any) -> Floats | SparseRows:
+        if not isinstance(places, int | np.integer):
+            some = np.array(places, dtype=np.int64) if isinstance(places, list) else places
+            return SparseRows(self.matrix[some])
+        row, mine = np.zeros(self.shape[1]), slice(*self.matrix.indptr[places : places + 2])
+        row[self.matrix.indices[mine]] = self.matrix.data[mine]
+        return row
+
+    def __matmul__(self, other: Floats) -> Floats:
+        return np.asarray(self.matrix @ other)
+
+    def __truediv__(self, column: Floats) -> SparseRows:
+        """Each row divided by its number in a column [n, 1]."""
+        divided = self.matrix.copy()
+        divided.data = self.matrix.data / np.repeat(column[:, 0], self.counts)
+        return SparseRows(divided)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.matrix.toarray(), dtype=dtype)
+
+
+AnyRows: TypeAlias = Floats | SparseRows
+
+
 def frozen(array: A) -> A:
     array.setflags(write=False)
     return array
@@ -40,10 +116,12 @@ def as_floats(name: str, values: Any) -> Floats:
     raise InvalidInputError(f"{name} must be an array of real numbers, got {array.dtype}")
 
 
-def check_finite(name: str, array: Floats) -> None:
+def check_finite(name: str, array: AnyRows) -> None:
     """Refuse an array with a number that is infinite or none."""
-    if math.isfinite(np.vdot(array, array)):
+    numbers = array.matrix.data if isinstance(array, SparseRows) else array
+    if math.isfinite(np.vdot(numbers, numbers)):
         return  # all are; otherwise the sum may only have overflowed
+    array = np.asarray(array)
     finite = np.isfinite(array)
     if not finite.all():
         raise InvalidInputError(f"{name} must be finite, got {at(array, np.argwhere(~finite))}")

@@ -203,8 +203,8 @@ class PlausibleWeights:
     weights : array [k] of length 1, an estimate: plausible itself, if anything is
     lower, upper : array [k], between which each of the weights lies, all of them at once, of
         plausible weights of length 1. If the expert is soft, the ends are searched for
-    proved : bool, whether they are proved, by linear programs, if the expert is optimal but for
-        slips
+    proved : bool, whether they are proved, by the multipliers of cone programs, if the expert is
+        optimal but for slips
     degrees : float, how far from the estimate weights may be that are plausible; 180 at most
     confidence : float, with which the expert's weights are among the plausible ones
     experts : tuple of Experts, those who explain what was seen, of some plausible weights; empty if
@@ -334,7 +334,7 @@ def plausible_weights(
         )
     )
     ends = None
-    if Experts.OPTIMAL in experts:
+    if Experts.OPTIMAL in experts and meant.any():
         ends = wider.ends(start)
     if ends is not None:
         lower, upper = np.minimum(found.lower, ends[0]), np.maximum(found.upper, ends[1])

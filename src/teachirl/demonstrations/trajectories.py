@@ -11,21 +11,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Ints, checked_indices, frozen, some
+from ..arrays import Ints, checked_indices, frozen
 from ..errors import FileFormatError, InvalidInputError, TeachirlError, require
 from ..figures.digits import counted
 from ..mdp.model import MDP
 from ..mdp.terminal import terminal_states
-
-Place: TypeAlias = Callable[[int, int], str]
-
-# In the place of the number of a state, or of an action, that the MDP does not have.
-UNKNOWN = -1
+from .impossible_steps import (
+    NAMED,
+    UNKNOWN,
+    Place,
+    can_follow,
+    impossible_steps,
+    never_leads,
+    no_action,
+    no_start,
+    why_impossible,
+)
 
 
 @dataclass(frozen=True)
@@ -201,10 +207,6 @@ def check_trajectories(
             episode = int(np.searchsorted(offsets, step, side="right")) - 1
             raise error(f"{place(episode, step - int(offsets[episode]))}: {message(step)}")
 
-    def did(step: int) -> str:
-        action = dynamics.action_name(int(dynamics.actions[pairs[step]]))
-        return f"action {action} in state {dynamics.state_name(int(states[step]))}"
-
     outside = np.flatnonzero((pairs < 0) | (pairs >= mdp.n_pairs))
     refuse(outside, lambda step: f"there is no state-action pair {pairs[step]} in the MDP")
     other = np.flatnonzero(dynamics.pair_states[pairs] != states)
@@ -212,19 +214,15 @@ def check_trajectories(
     first, last = offsets[:-1], offsets[1:] - 1
     refuse(
         first[dynamics.start[states[first]] == 0],
-        lambda step: (
-            f"no episode starts in state {dynamics.state_name(int(states[step]))}, whose "
-            "probability in the MDP's start is 0"
-        ),
+        lambda step: no_start(dynamics, int(states[step])),
     )
     within = np.ones(len(pairs), dtype=bool)
     within[last] = False
     steps = np.flatnonzero(within)
     refuse(
-        steps[~_possible(mdp, pairs[steps], states[steps + 1])],
-        lambda step: (
-            f"{did(step)} never leads to state "
-            f"{dynamics.state_name(int(states[step + 1]))}, which comes next"
+        steps[~can_follow(mdp, pairs[steps], states[steps + 1])],
+        lambda step: never_leads(
+            dynamics, int(states[step]), int(dynamics.actions[pairs[step]]), int(states[step + 1])
         ),
     )
     terminal = terminal_states(mdp)
@@ -233,23 +231,13 @@ def check_trajectories(
     refuse(
         ends[chances[pairs[ends]] == 0],
         lambda step: (
-            "terminated is true, but the episode cannot have ended here: "
-            f"{did(step)} never leads to a terminal state (one that all actions stay in and whose "
-            "features are all zero); if the recording merely stopped, terminated must be false"
+            "terminated is true, but the episode cannot have ended here: action "
+            f"{dynamics.action_name(int(dynamics.actions[pairs[step]]))} in state "
+            f"{dynamics.state_name(int(states[step]))} never leads to a terminal state (one that "
+            "all actions stay in and whose features are all zero); if the recording merely "
+            "stopped, terminated must be false"
         ),
     )
-
-
-def _possible(mdp: MDP, pairs: Ints, targets: Ints) -> NDArray[np.bool_]:
-    """bool array [n]: whether each of the pairs can lead to its target."""
-    visited, places = np.unique(pairs, return_inverse=True)
-    rows = mdp.dynamics.transitions[visited]
-    owners = np.repeat(np.arange(len(visited)), np.diff(rows.indptr))
-    # Rows are sorted by successor, so that these keys ascend.
-    keys = owners * mdp.n_states + rows.indices
-    wanted = places * mdp.n_states + targets
-    possible: NDArray[np.bool_] = np.append(keys, -1)[np.searchsorted(keys, wanted)] == wanted
-    return possible
 
 
 def _in_arrays(episode: int, step: int) -> str:
@@ -265,35 +253,39 @@ def checked_trajectories(
     place: Place,
     error: type[TeachirlError],
     skip: str | None = None,
-    unknown: str | None = None,
+    unknown: Sequence[str] = (),
 ) -> Trajectories:
     """The trajectories of these states and actions, or an error that says where they are wrong.
 
     With ``skip="impossible"``, steps that cannot have happened, and what follows them, are left
-    out. The message of a `FileFormatError` says how many there are. States and actions may be
-    `UNKNOWN` if `unknown` says what the first of them was.
+    out. The message of a `FileFormatError` says how many there are, and names the first few, a line
+    each. States and actions may be `UNKNOWN` if `unknown` says what the first few of them were.
     """
     require(skip in (None, "impossible"), f"skip must be None or 'impossible', got {skip!r}")
     pairs, exists = _pairs(mdp, states, actions)
     if skip is None:
         try:
-            if unknown is not None:
-                raise error(unknown)
+            if unknown:
+                raise error(unknown[0])
             _check_actions(mdp, states, actions, offsets, exists, place, error)
             found = Trajectories(states, pairs, offsets, terminated)
             check_trajectories(mdp, found, place, error)
             return found
         except FileFormatError as refused:
-            bad = _impossible(mdp, states, pairs, exists, offsets)
+            bad = impossible_steps(mdp, states, pairs, exists, offsets)
             if not bad.any():
                 raise
             count = len(np.unique(np.searchsorted(offsets, np.flatnonzero(bad), side="right")))
-            raise FileFormatError(
+            first = (
                 f"{refused} ({np.count_nonzero(bad)} of {len(bad)} steps, in {count} of "
                 f'{len(terminated)} episodes, are impossible; skip = "impossible" leaves them and '
                 "what follows them out)"
-            ) from None
-    bad = _impossible(mdp, states, pairs, exists, offsets)
+            )
+            why = why_impossible(mdp, states, actions, exists, offsets, bad, place)
+            others = (each for each in chain(unknown, why) if each != str(refused))
+            named = "\n".join([first, *islice(others, NAMED - 1)])
+            raise FileFormatError(named) from None
+    bad = impossible_steps(mdp, states, pairs, exists, offsets)
     whole = _cut_off(mdp, states, pairs, offsets, terminated, bad)
     if whole is None:
         raise error(f"{place(0, 0)}: expected an episode that can have happened, got none")
@@ -307,20 +299,6 @@ def _pairs(mdp: MDP, states: Ints, actions: Ints) -> tuple[Ints, NDArray[np.bool
     wanted = states * dynamics.n_actions + actions
     pairs = np.minimum(np.searchsorted(key, wanted), mdp.n_pairs - 1).astype(np.int64)
     return pairs, (key[pairs] == wanted) & (states != UNKNOWN) & (actions != UNKNOWN)
-
-
-def _impossible(
-    mdp: MDP, states: Ints, pairs: Ints, exists: NDArray[np.bool_], offsets: Ints
-) -> NDArray[np.bool_]:
-    """bool array [n]: the action is not there, or nothing that came before leads to the state."""
-    bad = ~exists
-    firsts = offsets[:-1]
-    bad[firsts] |= mdp.dynamics.start[states[firsts]] == 0
-    follows = np.ones(len(states), dtype=bool)
-    follows[firsts] = False
-    steps = np.flatnonzero(follows)
-    bad[steps] |= exists[steps - 1] & ~_possible(mdp, pairs[steps - 1], states[steps])
-    return bad
 
 
 def _cut_off(
@@ -363,14 +341,9 @@ def _check_actions(
     place: Place,
     error: type[TeachirlError],
 ) -> None:
-    dynamics, absent = mdp.dynamics, np.flatnonzero(~exists)
+    absent = np.flatnonzero(~exists)
     if len(absent):
         step = int(absent[0])
-        state, episode = int(states[step]), int(np.searchsorted(offsets, step, side="right")) - 1
-        there = dynamics.actions[dynamics.offsets[state] : dynamics.offsets[state + 1]].tolist()
-        raise error(
-            f"{place(episode, step - int(offsets[episode]))}: action "
-            f"{dynamics.action_name(int(actions[step]))} does not exist in state "
-            f"{dynamics.state_name(state)}; expected one of: "
-            f"{some([dynamics.action_name(action) for action in there])}"
-        )
+        episode = int(np.searchsorted(offsets, step, side="right")) - 1
+        why = no_action(mdp.dynamics, int(states[step]), int(actions[step]))
+        raise error(f"{place(episode, step - int(offsets[episode]))}: {why}")

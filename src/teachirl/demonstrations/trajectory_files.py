@@ -28,13 +28,8 @@ from ..arrays import Ints, Names, some
 from ..errors import FileFormatError, require
 from ..files import replacing
 from ..mdp.model import MDP
-from .trajectories import (
-    UNKNOWN,
-    Place,
-    Trajectories,
-    check_trajectories,
-    checked_trajectories,
-)
+from .impossible_steps import NAMED, UNKNOWN, Place
+from .trajectories import Trajectories, check_trajectories, checked_trajectories
 
 # A longer line is refused before it is read whole: it is no episode but another kind of file.
 MAX_LINE_BYTES = 64 << 20
@@ -214,7 +209,7 @@ class _Record:
         self.steps = {"state": array("q"), "action": array("q")}
         self.offsets = array("q", [0])
         self.terminated: list[bool] = []
-        self.unknown: str | None = None
+        self.unknown: list[str] = []
 
     def add(
         self, name: str, number: Callable[[Any], int], value: object, line: int, where: str
@@ -226,7 +221,8 @@ class _Record:
             self.refuse(line, f"{where}: {error}")
         except LookupError as error:
             found = UNKNOWN
-            self.unknown = self.unknown or f"{self.source}, line {line}{where}: {error}"
+            if len(self.unknown) < NAMED:
+                self.unknown.append(f"{self.source}, line {line}{where}: {error}")
         self.steps[name].append(found)
 
     def refuse(self, line: int, message: str) -> NoReturn:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Floats, Names
+from ..arrays import AnyRows, Floats, Names
 from ..errors import Status, require
 from ..views.worldview import Worldview
 from .library import Library
@@ -150,7 +150,7 @@ class Diagnosis:
                 widths[number] = library.ranges[candidate]
         return self.mismatch * float(np.linalg.norm(widths))
 
-    def within_all(self, teachable: Floats, names: Names) -> float:
+    def within_all(self, teachable: AnyRows, names: Names) -> float:
         """ε in all candidates and all that could be taught, of who has learned it.
 
         Parameters

@@ -54,9 +54,23 @@ def alike(first: float, second: float) -> tuple[str, str]:
     return shown(first), shown(second)
 
 
+def promised_all(value: float, least: float, scale: float = 0.0) -> tuple[str, str]:
+    """An amount to the nearest digit, and what is guaranteed of it, never more than that, where
+    both are the same up to rounding: in as few digits as say so, from four on.
+
+    >>> promised_all(5.51962, 5.51961), promised_all(8.0784, 8.0784)
+    (('5.5196', '5.5196'), ('8.078', '8.078'))
+    """
+    texts = number(value, scale), at_least(least, scale)
+    for digits in range(DIGITS, SURE):
+        more = number(value, scale, digits), at_least(least, scale, digits)
+        if more[0] == more[1]:
+            return more
+    return texts
+
+
 def at_least(value: float, scale: float = 0.0, digits: int = DIGITS) -> str:
-    """Four digits, never more than the value, up to what is rounding beside it or the `scale`;
-    nothing for −∞.
+    """Four digits, never more than the value; nothing for −∞.
 
     There are no digits that cannot be told from rounding on this `scale`.
 
@@ -64,8 +78,8 @@ def at_least(value: float, scale: float = 0.0, digits: int = DIGITS) -> str:
     ('9.999', '−10', '0', '–')
     >>> at_least(-9.7332, scale=5000.0), at_most(0.2668, scale=5000.0)
     ('−9.734', '0.267')
-    >>> at_least(20.0 - 4e-14), at_least(-1e-12, scale=5.0)
-    ('20', '0')
+    >>> at_least(20.0 - 4e-14)
+    '20'
     """
     return _rounded(value, decimal.ROUND_FLOOR, scale, digits)
 
@@ -73,8 +87,8 @@ def at_least(value: float, scale: float = 0.0, digits: int = DIGITS) -> str:
 def at_most(value: float, scale: float = 0.0, digits: int = DIGITS) -> str:
     """The same, never less than the value; nothing for ∞.
 
-    >>> at_most(1.00001), at_most(3e-12, scale=5.0), at_most(3e-7, scale=5.0), at_most(math.inf)
-    ('1.001', '0', '0.000001', '–')
+    >>> at_most(1.00001), at_most(3e-12, scale=5.0), at_most(float("inf"))
+    ('1.001', '0.000001', '–')
     """
     return _rounded(value, decimal.ROUND_CEILING, scale, digits)
 
@@ -249,8 +263,7 @@ def _rounded(value: float, direction: str, scale: float = 0.0, digits: int = DIG
         last = max(last, whole.adjusted() - SURE - digits + DIGITS)
     unit = decimal.Decimal(1).scaleb(last)
     rounded = exact.quantize(unit)
-    # What is below the nearest by rounding alone is that: a side is taken for what can be told.
-    if abs(value - float(rounded)) > ROUNDING * max(abs(value), scale):
+    if abs(exact - rounded) > _exact(SLACK) * unit:
         rounded = exact.quantize(unit, rounding=direction)
     text = f"{float(rounded) + 0.0:.{digits}g}"
     if "e-" in text and rounded and rounded.adjusted() >= -SURE - 1:
@@ -273,6 +286,7 @@ __all__ = [
     "percent_at_least",
     "percent_at_most",
     "percents_apart",
+    "promised_all",
     "risk",
     "share_at_least",
     "share_at_most",

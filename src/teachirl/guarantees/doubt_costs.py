@@ -89,9 +89,8 @@ def _visits(model: EstimatedMDP, found: Response) -> Floats:
 
 def _rows_of(model: EstimatedMDP, world: MDP) -> Floats:
     """The probabilities [n] of all that may follow, in a world of the sets."""
-    sets = model.sets
-    owners = np.repeat(np.arange(model.n_pairs), np.diff(sets.indptr))
-    return np.asarray(world.dynamics.transitions[owners, sets.indices.astype(np.int64)]).ravel()
+    at = model.owners, model.sets.indices.astype(np.int64)
+    return np.asarray(world.dynamics.transitions[at]).ravel()
 
 
 __all__ = ["doubt_costs"]

@@ -12,7 +12,7 @@ from typing import Any
 from ..arrays import Floats
 from ..demonstrations.observations import Observations
 from ..demonstrations.trajectories import Trajectories
-from ..errors import require
+from ..errors import InvalidInputError, require
 from ..mdp.model import MDP
 from ..mdp.policy import Policy, check_policy
 from .learner import Learned, Learner
@@ -53,6 +53,7 @@ def learned_by(
     more: dict[str, Any] = {}
     if episodes is not None and watches(learner):
         more["observations"] = Observations.of(seen, episodes)
+    _check_takes(learner, more)
     learned = learner.learn(seen, target, start, **more)
     require(
         isinstance(learned, Learned),
@@ -61,6 +62,20 @@ def learned_by(
     )
     check_policy(seen, learned.policy)
     return learned
+
+
+def _check_takes(learner: Learner, more: dict[str, Any]) -> None:
+    """Refuse a learner whose `learn` does not take what it is called with."""
+    signature = inspect.signature(learner.learn)
+    try:
+        signature.bind(None, None, None, **more)
+    except TypeError as error:
+        name = type(learner).__name__
+        raise InvalidInputError(
+            f"{name}.learn must take the MDP with the learner's features, what was shown in them, "
+            "and the policy to begin with, as learn(self, seen, target, start=None) does: "
+            f"{name}.learn{signature} does not ({error})"
+        ) from None
 
 
 __all__ = ["learned_by", "watches"]

@@ -117,6 +117,15 @@ def hurry() -> None:
     _ahead += AGES
 
 
+def hurried(deadline: float) -> bool:
+    """Whether it is by `hurry` that the time until then is up.
+
+    >>> hurried(seconds() - 1.0)
+    False
+    """
+    return seconds() > deadline + 0.5 * AGES
+
+
 class _Limit(threading.local):
     """Until when this thread may work."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import SparseRows
 from ..errors import InvalidInputError
 from ..files import JsonReader
 from .estimated import AnyMDP, EstimatedMDP, nominal_of
@@ -51,11 +52,12 @@ def digest(model: AnyMDP, further: Iterable[Any] = ()) -> str:
     if isinstance(model, EstimatedMDP):
         parts.append(model.numbers)
     for part in [*parts, np.array(mdp.discount), *further]:
-        array = np.ascontiguousarray(part)
+        array: Any = part if isinstance(part, SparseRows) else np.ascontiguousarray(part)
         if array.dtype.kind == "i":
             array = array.astype(np.int64)
         made.update(repr((array.shape, array.dtype.str)).encode())
-        made.update(array.tobytes())
+        for piece in array if isinstance(array, SparseRows) else [array]:  # row by row, with zeros
+            made.update(piece.tobytes())
     return made.hexdigest()
 
 

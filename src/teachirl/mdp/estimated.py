@@ -12,7 +12,7 @@ the sets are a convex set.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -25,6 +25,7 @@ from ..errors import require
 from ..figures.cards import card
 from ..figures.digits import counted
 from ..precision import EPS
+from .building import checked_transitions
 from .dynamics import Dynamics
 from .kernels.robust import Sets
 from .model import MDP, check_is_mdp
@@ -186,15 +187,32 @@ class EstimatedMDP:
     def sets(self) -> Sets:
         """The same for the kernels."""
         rows = self.successors
+        # No more can move than there is, nor than there is room for. All of this is rounded, as
+        # the radius and the estimates are: a few units in the last place more do no harm.
+        there, room = (
+            np.add.reduceat(np.maximum(part, 0.0), rows.indptr[:-1])
+            for part in (rows.data - self.lower, self.upper - rows.data)
+        )
+        rounded = np.diff(rows.indptr) * ROUNDING
+        most = np.minimum(np.minimum(there, room) + rounded, 0.5 * self.radius)
         return Sets(
             frozen(rows.indptr.astype(np.int64)),
             frozen(rows.indices.astype(np.uint32)),
             rows.data,
             self.lower,
             self.upper,
-            # Estimates and radius are rounded: a few units in the last place more do no harm.
-            frozen(0.5 * self.radius * (1.0 + 8.0 * EPS)),
+            frozen(most * (1.0 + 8.0 * EPS)),
         )
+
+    @cached_property
+    def longest_row(self) -> int:
+        """int, how many states may follow a pair, at most."""
+        return int(np.diff(self.successors.indptr).max())
+
+    @cached_property
+    def owners(self) -> Ints:
+        """int array [n], the pair that each stored successor belongs to."""
+        return frozen(np.repeat(np.arange(self.n_pairs), np.diff(self.successors.indptr)))
 
     @cached_property
     def possible(self) -> MDP:
@@ -317,30 +335,14 @@ class EstimatedMDP:
         -------
         MDP
         """
-        nominal = self.nominal
-        dynamics = nominal.dynamics
-        transitions = sp.csr_array(
-            (np.array(rows), self.successors.indices, self.successors.indptr),
-            shape=self.successors.shape,
-        )
+        nominal, known = self.nominal, self.successors
+        transitions = sp.csr_array((np.array(rows), known.indices, known.indptr), shape=known.shape)
         features: Any = nominal.features
         if self.outcomes is not None:
-            firsts = self.successors.indptr[:-1]
-            features = np.add.reduceat(transitions.data[:, None] * self.outcomes, firsts, axis=0)
-        return MDP.from_pairs(
-            dynamics.pair_states,
-            dynamics.actions,
-            transitions,
-            features,
-            discount=nominal.discount,
-            start=nominal.start,
-            n_states=nominal.n_states,
-            n_actions=nominal.n_actions,
-            state_names=dynamics.state_names,
-            action_names=dynamics.action_names,
-            feature_names=nominal.feature_names,
-            normalize=True,
-        )
+            each = transitions.data[:, None] * self.outcomes
+            features = np.add.reduceat(each, known.indptr[:-1], axis=0)
+        moves = checked_transitions(transitions, nominal.dynamics, normalize=True)
+        return MDP(replace(nominal.dynamics, transitions=moves), features, nominal.feature_names)
 
 
 AnyMDP: TypeAlias = MDP | EstimatedMDP

@@ -21,9 +21,9 @@ from ..arrays import Floats, frozen
 from ..errors import require
 from ..precision import EPS, down, up
 from .estimated import EstimatedMDP
-from .evaluation import Chain
+from .evaluation import Chain, Solved
 from .kernels.chains import outflow
-from .kernels.robust import back_up_robustly
+from .kernels.robust import Chosen, back_up_robustly, earned
 from .plan import Plan, PlanStatus
 from .policy import Policy
 
@@ -70,6 +70,7 @@ def respond(
     policy: Policy | None = None,
     tolerance: float = 1e-10,
     guess: Floats | None = None,
+    chosen: Chosen | None = None,
 ) -> Response:
     """The most that a policy earns where the world is the best of the sets, or the worst of them.
 
@@ -80,7 +81,8 @@ def respond(
     nature : 1 for the best world, −1 for the worst
     policy : whose reward it is; the best policy's by default
     tolerance : how far apart the bounds may be, as for `optimal_policy`
-    guess : array [S], values to start from
+    guess : array [S], values to start from; by default, of a policy, those in the nominal world
+    chosen : what `unchosen` made, to be written to: where responses are alike, the next is faster
 
     Examples
     --------
@@ -91,25 +93,28 @@ def respond(
     >>> least.upper < 0.5 / (1 - 0.9 * 0.6) < most.lower
     True
     """
-    return _Planning(model, weights, tolerance).solved(nature, policy, guess)
+    made = unchosen(model) if chosen is None else chosen
+    return _Planning(model, weights, tolerance, made).solved(nature, policy, guess)
 
 
 class _Planning:
     """One reward, in the units that kernels and bounds need."""
 
-    def __init__(self, model: EstimatedMDP, weights: Floats, tolerance: float) -> None:
-        self.model = model
-        rewards, outcomes = (part[:, 0] for part in model.rewards_of_pairs(weights[None]))
-        self.rewards, self.outcomes = frozen(rewards.copy()), frozen(outcomes.copy())
+    def __init__(
+        self, model: EstimatedMDP, weights: Floats, tolerance: float, chosen: Chosen
+    ) -> None:
+        self.model, self.chosen = model, chosen
+        self.rewards, self.outcomes = (
+            frozen(part.ravel()) for part in model.rewards_of_pairs(weights[None])
+        )
         rest, all_ = 1.0 - model.discount, self.outcomes if len(self.outcomes) else self.rewards
         self.least, self.most = float(all_.min()), float(all_.max())
         norms = float(np.abs(weights) @ model.largest_entries)
         self.largest = max(abs(self.least), abs(self.most)) / rest
         if not math.isfinite(1e6 * (norms + self.largest) / rest**2):
             require(False, f"weights give rewards of the order of {norms:.3g}: too large")
-        longest = int(np.diff(model.sets.indptr).max())
         # A row is moved entry by entry and sums to 1 up to that; then there is one sum of products.
-        relative = (5 * longest + 16) * EPS
+        relative = (5 * model.longest_row + 16) * EPS
         tiny = 5e-324 * (model.n_features + model.n_states + relative / EPS) if norms else 0.0
         self.slack = ((model.n_features + 1) * EPS * norms + tiny) / rest
         self.per_value = 2.0 * relative / rest
@@ -123,9 +128,13 @@ class _Planning:
         model, rest = self.model, 1.0 - self.model.discount
         beyond = model.discount / rest
         middle = 0.5 * (self.least + self.most) / rest
-        v = np.full(model.n_states, middle) if guess is None else np.array(guess)
         chances = np.zeros(model.n_pairs) if policy is None else np.array(policy.probabilities)
-        order, rows = _unsorted(model), np.zeros(len(model.sets.nominal))
+        if guess is not None:
+            v = np.array(guess)
+        elif policy is not None:
+            v = self._values(chances, model.sets.nominal)
+        else:
+            v = np.full(model.n_states, middle)
         known = np.zeros(model.n_states), np.full(model.n_pairs, np.inf)
         # Against a policy that is free nature answers anew at every step: nothing is followed.
         sweeps = 0 if policy is None and nature < 0 else SWEEPS
@@ -142,8 +151,7 @@ class _Planning:
                 float(nature),
                 model.discount,
                 0.5 * rest * self.target,
-                order,
-                rows,
+                self.chosen,
                 known,
                 self.target / beyond if beyond else math.inf,
                 sweeps,
@@ -152,23 +160,25 @@ class _Planning:
             done = beyond * (high - low) <= self.target
             if done or stalled == STALLED or rounds >= ROUNDS:
                 break
-            before, v = v, self._evaluated(nature, policy, chances, rows, reached)
+            before, v = v, self._evaluated(nature, policy, chances, reached)
             # Policy iteration rises from round to round, though the bounds may wait for that.
             moved = float(np.abs(v - before).max()) > self.target
             stalled = 0 if moved or high - low < 0.999 * nearest else stalled + 1
             nearest, sweeps = min(high - low, nearest), 0
-        return self._bounded(hoped, reached, low, high, chances, rows, rounds, done)
+        return self._bounded(hoped, reached, low, high, chances, rounds, done)
 
     def _evaluated(
-        self, nature: int, policy: Policy | None, chances: Floats, rows: Floats, reached: Floats
+        self, nature: int, policy: Policy | None, chances: Floats, reached: Floats
     ) -> Floats:
         """The values of the policy that was found: in that world, or in the worst for it."""
-        model = self.model
         if policy is None and nature < 0:
-            mine = Policy.of_chances(model.nominal.dynamics, frozen(chances.copy()))
+            mine = Policy.of_chances(self.model.nominal.dynamics, frozen(chances.copy()))
             return np.array(self.solved(nature, mine, reached).values)
-        rewards = chain_rewards(model, chances, rows, self.rewards[:, None], self.outcomes[:, None])
-        return np.ascontiguousarray(chain_in(model, chances, rows).values(rewards).x[:, 0])
+        return self._values(chances, self.chosen.rows)
+
+    def _values(self, chances: Floats, rows: Floats) -> Floats:
+        rewards = self.rewards[:, None], self.outcomes[:, None]
+        return np.ascontiguousarray(values_in(self.model, chances, rows, rewards).x[:, 0])
 
     def _bounded(
         self,
@@ -177,28 +187,28 @@ class _Planning:
         low: float,
         high: float,
         chances: Floats,
-        rows: Floats,
         rounds: int,
         done: bool,
     ) -> Response:
         model, gamma = self.model, self.model.discount
         beyond, start = gamma / (1.0 - gamma), model.start
-        reach = max(float(np.abs(hoped).max()), float(np.abs(reached).max()), self.largest)
+        # No pair is worth more than the best.
+        reach = max(float(hoped.max()), -float(reached.min()), self.largest)
         noise = self.slack + self.per_value * reach + (model.n_states + 2) * EPS * reach
         sums = ((64.0 + model.n_states) * EPS + self.per_value) * beyond
         upper = up(float(start @ hoped) + beyond * high + sums * abs(high) + noise)
         lower = down(float(start @ reached) + beyond * low - sums * abs(low) - noise)
         values = reached + beyond * 0.5 * (low + high)
-        return Response(
-            lower, upper, frozen(values), frozen(chances), frozen(rows), rounds, bool(done)
-        )
+        rows = frozen(self.chosen.rows.copy())
+        return Response(lower, upper, frozen(values), frozen(chances), rows, rounds, bool(done))
 
 
-def _unsorted(model: EstimatedMDP) -> np.ndarray:
-    """int array [n], the entries of each pair, counted from 0."""
+def unchosen(model: EstimatedMDP) -> Chosen:
+    """What nature begins with: only where there is nothing to choose, its rows stand."""
     indptr = model.sets.indptr
     lengths = np.diff(indptr)
-    return np.asarray(np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths), dtype=np.int64)
+    order = (np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)).astype(np.int32)
+    return Chosen(np.array(model.sets.nominal), order, lengths == 1)
 
 
 def chain_in(model: EstimatedMDP, chances: Floats, rows: Floats, sparse: bool = True) -> Chain:
@@ -215,16 +225,18 @@ def chain_in(model: EstimatedMDP, chances: Floats, rows: Floats, sparse: bool = 
     return Chain(chain, model.discount, lambda: model.nominal.dynamics.usual, sparse)
 
 
-def chain_rewards(
-    model: EstimatedMDP, chances: Floats, rows: Floats, rewards: Floats, outcomes: Floats
-) -> Floats:
-    """array [S, m], what the policy earns in each state: given the rewards [P, m] of pairs, and
-    [n, m] of what follows, if features are those."""
-    if len(outcomes):
-        firsts = model.sets.indptr[:-1]
-        rewards = rewards + np.add.reduceat(rows[:, None] * outcomes, firsts, axis=0)
-    first = model.nominal.dynamics.offsets[:-1]
-    return np.ascontiguousarray(np.add.reduceat(chances[:, None] * rewards, first, axis=0))
+def values_in(
+    model: EstimatedMDP,
+    chances: Floats,
+    rows: Floats,
+    rewards: tuple[Floats, Floats],
+    sparse: bool = True,
+) -> Solved:
+    """What a policy is worth there, [S, m]: given the rewards [P, m] of pairs, and [n, m] of what
+    follows, if features are those."""
+    given = (frozen(part.view()) for part in (chances, rows, *rewards))
+    here = earned(model.sets, model.nominal.dynamics.offsets, *given)
+    return chain_in(model, chances, rows, sparse).values(here)
 
 
 def plan_in_doubt(
@@ -269,7 +281,8 @@ __all__ = [
     "Outlook",
     "Response",
     "chain_in",
-    "chain_rewards",
     "plan_in_doubt",
     "respond",
+    "unchosen",
+    "values_in",
 ]

@@ -20,14 +20,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Floats, Ints, checked_indices
+from ..arrays import AnyRows, Floats, Ints, checked_indices
 from ..errors import Status, require
 from ..precision import DEPENDENT, GAIN_TIE, NO_RISK, RESIDUAL, down, first_largest
 from ..views.linear_algebra import (
     PART,
+    as_rows,
     extended_basis,
     in_own_coordinates,
-    in_parts,
     lengths_of,
     on_axes,
     parts_of,
@@ -130,14 +130,14 @@ def best_subset(
     require(size is not None or max_cost is not None, "give a size, a max_cost, or both")
     check_nodes(max_nodes)
     unit_weights(view, weights)  # refuses what are none
-    rows = np.asarray(checked_candidates(view, candidates), dtype=float)
+    rows = as_rows("candidates", checked_candidates(view, candidates))
     n = len(rows)
     prices, budgets = checked_budgets(n, size, max_cost, costs)
     must = checked_indices("required", np.array(list(required), dtype=np.int64), n)
     require(len(set(must.tolist())) == len(must), "required must be distinct")
     left = budgets - prices[:, must].sum(axis=1)
     require(bool((left >= 0.0).all()), "the required features do not fit in the size or max_cost")
-    wider = view.extend(rows[must])
+    wider = view.extend(np.asarray(rows[must]))
     before = teaching_risk(wider, weights)
     free = np.setdiff1d(np.arange(n), must)
     free = free[(prices[:, free] <= left[:, None]).all(axis=0)]
@@ -153,26 +153,27 @@ def best_subset(
         )
         search.run(plan.chosen, max_nodes)
     added = free[search.places[list(search.best)]]
-    risk = min(teaching_risk(wider.extend(rows[added]), weights), before)
+    risk = min(teaching_risk(wider.extend(np.asarray(rows[added])), weights), before)
     lower = risk_at_least(min(math.sqrt(max(before**2 - search.bound, 0.0)), risk), view, rows)
     chosen = _in_order(view, weights, rows, np.concatenate([must, added]))
     status = SubsetStatus.OUT_OF_NODES if search.stopped else SubsetStatus.OPTIMAL
     return Subset(chosen, risk, lower, risk - lower, search.nodes, status)
 
 
-def risk_at_least(risk: float, view: Worldview, candidates: Floats) -> float:
+def risk_at_least(risk: float, view: Worldview, candidates: AnyRows) -> float:
     """A computed risk, once some of the candidates [n, k] are taught, rounded down.
 
     What is nearly dependent magnifies rounding: the view's rows, a candidate that they hardly lack,
     two that are nearly the same beside them, and all of them together.
     """
-    rows = in_parts(lambda part: without_span(view.basis, unit_rows(part)), candidates)
+    rows = without_span(view.basis, unit_rows(candidates))
     lengths = lengths_of(rows)
     kept = np.flatnonzero(lengths > DEPENDENT)
     rows = unit_rows(those(rows, kept))
     if on_axes(rows):  # what the lines below come to, without matrices of their products
         sine, magnified = 1.0, sum(rows.shape) * RESIDUAL if len(rows) else 0.0
     else:
+        rows = np.asarray(rows)
         sine, magnified = _least_sine(rows), Worldview(rows).magnified
     least = float(lengths[kept].min(initial=1.0)) * sine
     doubt = view.magnified + magnified + sum(candidates.shape) * RESIDUAL / least
@@ -199,7 +200,7 @@ def check_nodes(max_nodes: int) -> None:
     )
 
 
-def _in_order(view: Worldview, weights: ArrayLike, rows: Floats, chosen: Ints) -> tuple[int, ...]:
+def _in_order(view: Worldview, weights: ArrayLike, rows: AnyRows, chosen: Ints) -> tuple[int, ...]:
     """By how much each lowers the risk; what is required but adds nothing comes last."""
     some = np.sort(chosen)
     useful = some[list(greedy_plan(view, weights, rows[some]).chosen)]
@@ -222,7 +223,7 @@ class _Node:
 class _Search:
     """Rows [n, d] of length 1 and r [d], in coordinates of their own; costs [2, n], budgets [2]."""
 
-    rows: Floats
+    rows: AnyRows
     r: Floats
     costs: Floats
     budgets: Floats
@@ -235,7 +236,7 @@ class _Search:
 
     @staticmethod
     def of(
-        view: Worldview, weights: ArrayLike, candidates: Floats, costs: Floats, budgets: Floats
+        view: Worldview, weights: ArrayLike, candidates: AnyRows, costs: Floats, budgets: Floats
     ) -> _Search:
         """Without candidates that add nothing, or the same as a cheaper one."""
         r = without_span(view.basis, unit_weights(view, weights))
@@ -244,6 +245,9 @@ class _Search:
         rows = those(rows, places)
         kept = unlike(rows, costs[1, places])
         rows, places = those(rows, kept), places[kept]
+        if on_axes(rows):  # each gains what r has along it, whatever else is taught
+            kept = np.flatnonzero(rows @ r)
+            rows, places = those(rows, kept), places[kept]
         # As few coordinates as there are rows; what of r is in none of them is of no use.
         own, r = in_own_coordinates(rows, r)
         return _Search(unit_rows(own), r, costs[:, places], budgets, places)
@@ -280,7 +284,7 @@ class _Search:
             self.offer([*chosen, *open_.tolist()])
             return []
         rows = those(rows, np.flatnonzero(fits)) / lengths[:, None]
-        rows = in_parts(lambda part: unit_rows(without_span(basis, part)), rows)
+        rows = unit_rows(without_span(basis, rows))
         along = basis @ self.r
         rest, gained = Open(rows, without_span(basis, self.r), costs, money), float(along @ along)
         if most <= 2:
@@ -299,7 +303,7 @@ class _Search:
             return []
         if always.any():
             chosen = [*chosen, *open_[always].tolist()]
-            basis = extended_basis(basis, rows[always])
+            basis = extended_basis(basis, np.asarray(rows[always]))
         undecided = ~(never | always)
         if not undecided.any():
             self.offer(chosen)
@@ -310,14 +314,14 @@ class _Search:
         z, diagonal = node.z.copy(), node.diagonal.copy()
         z[open_], diagonal[open_] = relaxed.z, relaxed.diagonal * lengths**2
         key = (-min(gained + relaxed.bound, -node.key[0]), 0)
-        wider = extended_basis(basis, rows[pick : pick + 1])
+        wider = extended_basis(basis, np.asarray(rows[pick : pick + 1]))
         return [
             _Node(key, [*chosen, int(open_[pick])], wider, open_[undecided], z, diagonal),
             _Node(key, chosen, basis, open_[undecided], z, diagonal),
         ]
 
     def basis(self, chosen: list[int]) -> Floats:
-        return extended_basis(np.empty((0, len(self.r))), self.rows[chosen])
+        return extended_basis(np.empty((0, len(self.r))), np.asarray(self.rows[chosen]))
 
     def offer(self, chosen: list[int]) -> None:
         """Take the set if it is the best so far, after exchanges that make it better."""
@@ -340,7 +344,7 @@ class _Search:
         r = without_span(basis, self.r)
         lengths, along = np.empty(len(self.rows)), np.empty(len(self.rows))
         for part in parts_of(self.rows):
-            rows = without_span(basis, self.rows[part])
+            rows = without_span(basis, np.asarray(self.rows[part]))
             lengths[part], along[part] = np.linalg.norm(rows, axis=1), rows @ r
         # Nearly dependent rows are left to the search, which measures them.
         fits = (self.costs <= money[:, None]).all(axis=0) & (lengths > 1e-4)

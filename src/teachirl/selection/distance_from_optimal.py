@@ -23,12 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Floats, checked_indices
+from ..arrays import AnyRows, Floats, checked_indices
 from ..errors import require
 from ..figures.digits import percent_at_least
 from ..mdp.kernels.subsets import knapsack
 from ..precision import DEPENDENT, RESIDUAL, RISK_TIE
-from ..views.linear_algebra import on_axes, those, units_beside
+from ..views.linear_algebra import as_rows, on_axes, those, units_beside
 from ..views.scorer import RiskScorer
 from ..views.teaching_risk import teaching_risk
 from ..views.worldview import Worldview
@@ -118,7 +118,7 @@ def greedy_gap(
     """
     check_nodes(max_nodes)
     scorer = RiskScorer(view, weights, candidates)
-    rows = np.asarray(candidates, dtype=float)
+    rows = as_rows("candidates", candidates)
     plan = checked_indices("chosen", np.array(list(chosen), dtype=np.int64), len(rows)).tolist()
     require(len(set(plan)) == len(plan), "chosen must be distinct")
     if size is None and max_cost is None:
@@ -161,7 +161,7 @@ def greedy_gap(
     )
 
 
-def _ratio(view: Worldview, rows: Floats, most: int) -> float:
+def _ratio(view: Worldview, rows: AnyRows, most: int) -> float:
     """At most the least eigenvalue of any `most` candidates that the learner does not see yet."""
     left, lengths = units_beside(view.basis, rows)
     useful = lengths > DEPENDENT
@@ -175,9 +175,13 @@ def _ratio(view: Worldview, rows: Floats, most: int) -> float:
     # To make short vectors unit vectors magnifies their rounding.
     rounding = RESIDUAL * m / float(lengths[useful].min())
     # Where no two have anything in common, their least eigenvalue is 1.
-    least = 1.0 if on_axes(left) else _by_rows(left, min(most, m) - 1)
-    if m <= MOST_EIGENVALUES and least < 1.0:
-        least = max(least, float(np.linalg.eigvalsh(left @ left.T)[0]))
+    if on_axes(left):
+        least = 1.0
+    else:
+        left = np.asarray(left)
+        least = _by_rows(left, min(most, m) - 1)
+        if m <= MOST_EIGENVALUES and least < 1.0:
+            least = max(least, float(np.linalg.eigvalsh(left @ left.T)[0]))
     return min(max(least - rounding, 0.0), 1.0)
 
 

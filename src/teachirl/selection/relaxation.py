@@ -14,10 +14,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints
+from ..arrays import AnyRows, Floats, Ints
 from ..mdp.kernels import subsets as kernels
 from ..precision import DEPENDENT, GAIN_TIE, SQUARED, first_largest, ranks
-from ..views.linear_algebra import extended_basis, unit_rows, without_span
+from ..views.linear_algebra import PART, cosines, extended_basis, unit_rows, without_span
 
 # With more open features, one diagonal has to do: another costs as much as their number cubed.
 MANY = 150
@@ -49,7 +49,7 @@ class Relaxed:
 class Open:
     """Rows [m, d] of length 1, r [d], what each takes [2, m] of two budgets, and those [2]."""
 
-    rows: Floats
+    rows: AnyRows
     r: Floats
     costs: Floats
     budgets: Floats
@@ -60,7 +60,7 @@ class Open:
 
     @cached_property
     def N(self) -> Floats:  # noqa: N802  # the letter of the definitions
-        return np.asarray(self.rows @ self.rows.T)
+        return cosines(self.rows, slice(None))
 
     def relaxed(self, z: Floats, diagonal: Floats, enough: float) -> Relaxed:
         """The bound, from where to start, [m] each; it need not be less than `enough`.
@@ -83,7 +83,7 @@ class Open:
     def _with_free_ones(self, z: Floats, enough: float) -> Relaxed:
         free = _dependent(self.N)
         held = ~free
-        basis = extended_basis(np.empty((0, len(self.r))), self.rows[free])
+        basis = extended_basis(np.empty((0, len(self.r))), np.asarray(self.rows[free]))
         bound = float((basis @ self.r) @ (basis @ self.r))
         if_in, if_out = np.zeros(len(free)), np.zeros(len(free))
         if held.any():
@@ -104,16 +104,30 @@ class Open:
         found = [[first_largest(self.c**2, GAIN_TIE * float((self.c**2).max()))]]
         if most == 1:
             return found
-        i, j = np.triu_indices(len(self.c), 1)
-        fit = (self.costs[:, i] + self.costs[:, j] <= self.budgets[:, None]).all(axis=0)
-        i, j = i[fit], j[fit]
-        cosines = self.N[i, j]
-        squared_sines = (1.0 - cosines) * (1.0 + cosines)
-        close = squared_sines <= SQUARED
-        beyond = (self.c[j] - cosines * self.c[i]) ** 2 / np.where(close, np.inf, squared_sines)
-        gains = self.c[i] ** 2 + beyond
-        best = np.flatnonzero(gains >= (1.0 - GAIN_TIE) * gains.max(initial=bar))[:1]
-        return found + [[int(i[p]), int(j[p])] for p in (*best, *np.flatnonzero(close))]
+        n, close = len(self.c), list[list[int]]()
+        most_with, step = np.empty(n), max(PART // n, 1)
+        for first in range(0, n, step):
+            gains, same = self._pairs(first, first + step)
+            most_with[first : first + step] = gains.max(axis=1)
+            close += (np.argwhere(same) + np.array([first, 0])).tolist()
+        enough = (1.0 - GAIN_TIE) * most_with.max(initial=bar)
+        for i in np.flatnonzero(most_with >= enough)[:1].tolist():
+            [gains], _ = self._pairs(i, i + 1)
+            found.append([i, int(np.argmax(gains >= min(enough, gains.max())))])
+        return found + close
+
+    def _pairs(self, first: int, last: int) -> tuple[Floats, NDArray[np.bool_]]:
+        """What first … last − 1 gain with each later one that fits, −∞ with others; and with which
+        of them they are the same, so that their cosine does not tell."""
+        i, j = np.arange(len(self.c))[first:last, None], np.arange(len(self.c))
+        fit = i < j
+        for price, budget in zip(self.costs, self.budgets, strict=True):
+            fit &= price[i] + price <= budget
+        N = cosines(self.rows, slice(first, last))  # the letter of the definitions
+        squared_sines = (1.0 - N) * (1.0 + N)
+        same = squared_sines <= SQUARED
+        beyond = (self.c - N * self.c[i]) ** 2 / np.where(same, np.inf, squared_sines)
+        return np.where(fit, self.c[i] ** 2 + beyond, -np.inf), same & fit
 
     def filled(self, a: Floats) -> list[int]:
         """Those with the most a per cost, as long as the budgets last."""
@@ -148,7 +162,7 @@ def _dependent(N: Floats) -> NDArray[np.bool_]:
     return free if free.any() and told_apart else np.ones(len(N), dtype=bool)
 
 
-def unlike(rows: Floats, costs: Floats) -> Ints:
+def unlike(rows: AnyRows, costs: Floats) -> Ints:
     """Of unit rows [n, d] that are the same, up to sign, the cheapest, of those the first."""
     n, d = rows.shape
     # Rows that are the same are equally long along any direction: few are left to be compared.
@@ -160,9 +174,12 @@ def unlike(rows: Floats, costs: Floats) -> Ints:
     kept = np.zeros(n, dtype=bool)
     for i in np.lexsort((np.arange(n), costs)):
         near = order[first[i] : last[i]]
-        others = rows[near[kept[near]]]
-        signs = np.where(others @ rows[i] < 0.0, -1.0, 1.0)[:, None]
-        kept[i] = not (np.linalg.norm(others - signs * rows[i], axis=1) <= DEPENDENT).any()
+        near = near[kept[near]]
+        kept[i] = True
+        if len(near):
+            others, row = np.asarray(rows[near]), rows[i]
+            signs = np.where(others @ row < 0.0, -1.0, 1.0)[:, None]
+            kept[i] = not (np.linalg.norm(others - signs * row, axis=1) <= DEPENDENT).any()
     return np.flatnonzero(kept)
 
 

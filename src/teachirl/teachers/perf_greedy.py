@@ -104,7 +104,9 @@ class PerfGreedy:
         if type(learner) is Projection and compiled:
             rehearsal = _Rehearsal(learner, task, start)
         earned = _known(situation)
-        rows = task.teachable[situation.candidates] + 0.0  # there is one zero then, not −0
+        rows = (
+            np.asarray(task.teachable[situation.candidates]) + 0.0
+        )  # there is one zero then, not −0
         for row in rows:
             if row.tobytes() in earned:
                 continue

@@ -16,7 +16,7 @@ import numpy as np
 from ..arrays import Floats
 from ..guarantees.bounds import WorstCaseBounds, lower_bound
 from ..guarantees.solvers.blocks import Blocks, block_count
-from ..guarantees.solvers.bundle import Search
+from ..guarantees.solvers.bundle import GRACE, Search
 from ..guarantees.solvers.master import Master
 from ..guarantees.solvers.plans import Case
 from ..guarantees.solvers.view_coordinates import ViewCoordinates
@@ -66,6 +66,7 @@ class PooledSets(SetBounds):
         # Of each set that was tried: Bᵀθ [k], what it proves, and the step that was good there.
         self._known: dict[int, tuple[Floats, float, float]] = {}
         self._proved: dict[int, float] = {}  # what searches here have, no record
+        self._moment = math.inf  # until when records are proved although time is up
         self._note(0, search)
 
     def add(self, policy: Policy) -> int:
@@ -100,12 +101,17 @@ class PooledSets(SetBounds):
     def proved(self, chosen: int, deadline: float = math.inf) -> float:
         direction, lower, _ = self._known[self._nearest(chosen)]
         inside = (proof for each, proof in self._proved.items() if each & chosen == each)
-        known = max(inside, default=-math.inf)
-        if known < lower + self.earned - self.asked:  # a record says more, which is no proof
-            deadline = math.inf
+        known = max(self.task.worst.lower, *inside)
+        late = clock.seconds() > deadline
+        if late and known < lower + self.earned - self.asked:
+            # A record says more, which is no proof; there is a moment for those of all sets.
+            self._moment = deadline = min(self._moment, clock.seconds() + GRACE)
         proved = clock.in_time(deadline, lambda: self._bound(chosen, direction))
-        self.solves += proved is not None
-        return known if proved is None else proved
+        if proved is None:
+            return known
+        self.solves += 1
+        self._proved[chosen] = max(proved, self._proved.get(chosen, -math.inf))
+        return proved
 
     def witnessed(self, off: Floats, chosen: int) -> None:
         """A point that matches in a set, `off` [r + 1] from the demonstration along the basis and

@@ -28,7 +28,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Floats, as_floats, at, checked_positive, frozen
+from ..arrays import AnyRows, Floats, as_floats, at, check_finite, checked_positive, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus, check_limits, checked_case
@@ -41,6 +41,7 @@ from ..mdp.occupancy import expectations_of
 from ..mdp.planning import optimal_policy, worst_policy
 from ..mdp.policy import Policy
 from ..precision import FINEST
+from ..views.linear_algebra import as_rows, zero_rows
 from ..views.worldview import Worldview
 from .race_search import Present, settle
 
@@ -161,14 +162,13 @@ def race(
     )
 
 
-def _checked_candidates(candidates: ArrayLike, k: int) -> Floats:
-    features = as_floats("candidates", candidates)
+def _checked_candidates(candidates: ArrayLike, k: int) -> AnyRows:
+    features = as_rows("candidates", candidates)
     require(
         features.ndim == 2 and features.shape[1] == k and len(features) > 0,
         f"candidates must have shape (n, {k}) with n at least 1, got {features.shape}",
     )
-    bad = np.argwhere(~np.isfinite(features))
-    require(len(bad) == 0, f"candidates must be finite, got {at(features, bad)}")
+    check_finite("candidates", features)
     return features
 
 
@@ -266,7 +266,7 @@ class _Together(_Race):
         view: Worldview,
         w: Floats,
         shown: Demonstration,
-        features: Floats,
+        features: AnyRows,
         tolerance: float,
         present: WorstCaseBounds | None,
     ) -> None:
@@ -307,7 +307,7 @@ class _Separate(_Race):
         view: Worldview,
         w: Floats,
         shown: Demonstration,
-        features: Floats,
+        features: AnyRows,
         mismatch: float,
         after: Floats,
         tolerance: float,
@@ -330,7 +330,7 @@ class _Separate(_Race):
         else:
             now = self._solve(view, mismatch)
         matchable = now.status is not WorstCaseStatus.INFEASIBLE
-        idle: Mask = np.all(features == 0.0, axis=1)
+        idle: Mask = zero_rows(features)
         more = after - mismatch
         self.begin(now.lower - earned, now.upper - earned, matchable, idle, more)
 

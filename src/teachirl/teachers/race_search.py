@@ -18,10 +18,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..arrays import Floats
+from ..arrays import AnyRows, Floats, SparseRows
 from ..guarantees.bounds import WorstCaseBounds
 from ..guarantees.solvers.blocks import Blocks, block_count
 from ..guarantees.solvers.bundle import Search
@@ -30,12 +29,12 @@ from ..guarantees.solvers.plans import Case
 from ..mdp.kernels.race import meet
 from ..mdp.policy import Policy
 from ..precision import DEPENDENT, SOLVED
-from ..views.linear_algebra import unit_rows, without_span
+from ..views.linear_algebra import SPARSE, as_rows, cleared, units_beside, zero_rows
 from ..views.worldview import Worldview
 
-MANY, SPARSE = 1 << 21, 0.05  # numbers, of which so many may be others than 0 if they are sparse
-NUMBERS = 50_000  # of a plan, at most: of thousands of features there are fewer blocks
+NUMBERS = 20_000  # of a plan, at most: of thousands of features there are fewer blocks
 POINTS = 128  # that are kept: each new one is compared to all of them
+CHUNK = 32  # plans that are held together
 PLANS = 64  # whose columns the pool holds at most, unless the present worst case took more
 HELD = 8_000_000  # numbers in the columns of contenders that are kept to go on with
 IDLE = 3  # MDP solves in a row that bring nothing: time for smaller steps
@@ -45,56 +44,33 @@ SOLVES = 2000  # for one candidate, at most; as for one worst case
 class Directions:
     """What each of the features [n, k] adds to a view, at length 1; zero rows for nothing.
 
-    Of many numbers that are nearly all 0, such as the features' own directions, only the others are
-    kept: an identity of thousands of features is no matrix.
-
     Attributes
     ----------
-    matrix : array [n, k], or sparse
+    matrix : array [n, k], or SparseRows
     lacking : bool array [n], which of them add nothing
     """
 
-    def __init__(self, view: Worldview, features: Floats) -> None:
-        self.matrix: Floats | sp.csr_array
-        if features.size <= MANY:
-            self.matrix = across(view, features)
-            self.lacking: NDArray[np.bool_] = np.asarray(~self.matrix.any(axis=1))
-            return
-        step = max(MANY // features.shape[1], 1)
-        parts: list[sp.csr_array] = []
-        for first in range(0, len(features), step):
-            parts.append(sp.csr_array(across(view, features[first : first + step])))
-            if sum(part.nnz for part in parts) > SPARSE * (first + step) * features.shape[1]:
-                self.matrix = across(view, features)
-                self.lacking = np.asarray(~self.matrix.any(axis=1))
-                return
-        self.matrix = sp.csr_array(sp.vstack(parts, format="csr"))
-        self.lacking = np.asarray(np.diff(self.matrix.indptr) == 0)
+    def __init__(self, view: Worldview, features: AnyRows) -> None:
+        self.matrix: AnyRows = across(view, as_rows("features", features))
+        self.lacking: NDArray[np.bool_] = zero_rows(self.matrix)
 
     def __len__(self) -> int:
-        return int(self.matrix.shape[0])
+        return len(self.matrix)
 
     @property
     def dense(self) -> Floats | None:
         """The matrix, unless it is sparse."""
-        return self.matrix if isinstance(self.matrix, np.ndarray) else None
+        return None if isinstance(self.matrix, SparseRows) else self.matrix
 
     def __getitem__(self, candidate: int) -> Floats:
         """The direction [k] of one."""
-        if isinstance(self.matrix, np.ndarray):
-            return np.asarray(self.matrix[candidate])
-        row = np.zeros(self.matrix.shape[1])
-        mine = slice(*self.matrix.indptr[candidate : candidate + 2])
-        row[self.matrix.indices[mine]] = self.matrix.data[mine]
-        return row
+        return np.asarray(self.matrix[candidate])
 
 
-def across(view: Worldview, features: Floats) -> Floats:
+def across(view: Worldview, features: AnyRows) -> AnyRows:
     """What each of the features [n, k] adds to the view, at length 1; zero rows for nothing."""
-    left = without_span(view.basis, unit_rows(features))
-    left[np.linalg.norm(left, axis=1) <= DEPENDENT] = 0.0
-    # To make a short vector a unit vector magnifies what rounding left of the span in it.
-    return unit_rows(without_span(view.basis, unit_rows(left)))
+    made, lengths = units_beside(view.basis, features)
+    return cleared(made, lengths <= DEPENDENT)
 
 
 class Pool:
@@ -107,7 +83,7 @@ class Pool:
     points : what the mixtures that were kept prove
     """
 
-    def __init__(self, case: Case, features: Floats) -> None:
+    def __init__(self, case: Case, features: AnyRows) -> None:
         sight = case.sight
         self.case, self.directions, self.count = case, Directions(sight.view, features), 0
         self._common = np.vstack([sight.basis, case.w])
@@ -120,7 +96,7 @@ class Pool:
         most = max(NUMBERS // width, 1)
         self.blocks = Blocks(case.mdp, every, min(block_count(case.mdp, len(self._common)), most))
         self._shown = case.target if every is None else every @ case.target
-        self._rows = np.empty((32, self.blocks.count, self.blocks.width))  # of plans, at first
+        self._held = list[Floats]()  # what plans do from each block, `CHUNK` plans together
         self._origin = self.blocks.masses[:, None] * np.append(case.shown, case.earned)
         self.points = Points(len(features), SOLVED * sight.reach)
 
@@ -137,7 +113,8 @@ class Pool:
 
     def keep(self, master: Master) -> None:
         plans, blocks, shares = master.shares()
-        off = shares @ self._rows[plans, blocks] - self._shown
+        chosen = zip(plans.tolist(), blocks.tolist(), strict=True)
+        off = shares @ np.array([self._plan(plan)[block] for plan, block in chosen]) - self._shown
         across = off[len(self._common) :] if self._narrow else self.directions.matrix @ off
         self.points.add(master.cost, np.asarray(across))
 
@@ -154,14 +131,14 @@ class Pool:
 
     def _add(self, policy: Policy) -> Floats:
         """Along B and w, what the policy does from each block: [G, r + 1]."""
-        if self.count == len(self._rows):
-            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
-        self._rows[self.count] = self.blocks.columns(policy)
+        if self.count == CHUNK * len(self._held):
+            self._held.append(np.empty((CHUNK, self.blocks.count, self.blocks.width)))
+        self._plan(self.count)[:] = self.blocks.columns(policy)
         self.count += 1
         return self._across(self.count - 1)
 
     def _across(self, number: int) -> Floats:
-        columns = self._rows[number]
+        columns = self._plan(number)
         if self._narrow:
             return np.array(columns[:, : len(self._common)])
         return np.asarray(columns @ self._common.T)
@@ -172,10 +149,23 @@ class Pool:
         master.add(columns[:, :-1], columns[:, -1], owners, self.count - 1)
 
     def _along(self, candidate: int, first: int, last: int) -> Floats:
-        rows = self._rows[first:last]
+        starts = range(first - first % CHUNK, last, CHUNK)
+        every = [self._held[at // CHUNK][max(first - at, 0) : last - at] for at in starts]
+        none = np.empty((0, self.blocks.count))
         if self._narrow:
-            return rows[:, :, len(self._common) + candidate]
-        return np.asarray(rows @ self.directions[candidate])
+            place = len(self._common) + candidate
+            return np.concatenate([none, *(rows[:, :, place] for rows in every)])
+        u = self.directions[candidate]
+        [some] = u.nonzero()
+        if len(some) > SPARSE * len(u):
+            return np.concatenate([none, *(np.asarray(rows @ u) for rows in every)])
+        parts = (np.asarray(rows[:, :, some] @ u[some]) for rows in every)
+        return np.concatenate([none, *parts])
+
+    def _plan(self, number: int) -> Floats:
+        """What a plan does from each block: [G, width]."""
+        plan: Floats = self._held[number // CHUNK][number % CHUNK]
+        return plan
 
 
 class Points:
@@ -236,7 +226,7 @@ class _Shared:
 class Present:
     """The worst case of the view as it is. Its plans begin the pool."""
 
-    def __init__(self, case: Case, features: Floats, tolerance: float) -> None:
+    def __init__(self, case: Case, features: AnyRows, tolerance: float) -> None:
         self.pool = Pool(case, features)
         self.search = Search(case, self.pool, tolerance)
         self._known: dict[int, tuple[Search, _Shared]] = {}

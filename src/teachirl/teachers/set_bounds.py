@@ -31,9 +31,12 @@ from ..views.worldview import Worldview
 from .pooled_sets import PooledSets
 from .sets import MOST, SetBounds
 
+# How close bounds are brought, as a fraction of max R − min R, unless they have to be closer.
+CLOSE = 2.5e-7
+
 
 def set_bounds(
-    task: Task, matching: Matching, free: Sequence[int], tolerance: float = 2.5e-7
+    task: Task, matching: Matching, free: Sequence[int], tolerance: float = CLOSE
 ) -> SetBounds:
     """Bounds on the sets of these features, beside those that the task requires.
 
@@ -134,4 +137,4 @@ class _Separate(SetBounds):
         np.minimum(self.upper, np.minimum(upper * share, 0.0), out=self.upper)
 
 
-__all__ = ["MOST", "SetBounds", "set_bounds"]
+__all__ = ["CLOSE", "MOST", "SetBounds", "set_bounds"]

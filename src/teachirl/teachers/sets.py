@@ -46,7 +46,7 @@ class SetBounds(ABC):
         self.task, self.shown, self.free = task, task.demonstration, tuple(free)
         self.view = task.worldview.extend(task.teachable[list(task.required)])
         checked_case(task.mdp, self.view, task.weights, self.shown.expectations, 0.0)
-        self.features = task.teachable[list(free)]
+        self.features = np.asarray(task.teachable[list(free)])
         self.earned = float(task.weights @ self.shown.expectations)
         self.numbers: Ints = np.arange(1 << len(free))
         least, most = task.worst.lower - self.earned, task.best.upper - self.earned

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import AnyRows, Floats
 from ..selection.greedy import greedy_plan
 from ..teaching.teacher import Choice, Situation
 from ..views.linear_algebra import without_span
@@ -61,7 +61,7 @@ class TRGreedy:
         return Choice(int(candidates[0]) if situation.must_teach else None, plan.scores)
 
 
-def _terms(situation: Situation) -> tuple[Worldview, Floats, Floats]:
+def _terms(situation: Situation) -> tuple[Worldview, Floats, AnyRows]:
     """The view, the weights and what can be taught; where the view is of a table, which no reward
     is made of, only what of them policies can change."""
     task, view = situation.task, situation.view

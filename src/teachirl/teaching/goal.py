@@ -77,6 +77,8 @@ class Goal:
     feature : int, its index; None if it is about the reward
     scale : float, how much of it there can be: between the worst and the best policy
     number : int, its place among the goals
+    computed : bool, whether the amount follows from a share that was asked for: its digits are
+        nobody's words
     """
 
     kind: GoalKind
@@ -86,6 +88,7 @@ class Goal:
     feature: int | None = None
     scale: float = 1.0
     number: int = 0
+    computed: bool = False
 
     def missing(self, promise: Promise) -> float:
         """How much is missing to what is wanted; 0 if it is guaranteed, up to rounding.

@@ -162,7 +162,7 @@ class TaskGoals:
         known : WorstCaseBounds of the reward, if they are known already
         least : float, a reward that is proved by other means, of those who match
         before : Promise, what else is guaranteed of them, if any does
-        max_seconds : float, how long to search for each bound
+        max_seconds : float, how long to search for each bound; 0 not to search
 
         Returns
         -------
@@ -334,7 +334,8 @@ class TaskGoals:
             yield Goal(GoalKind.MAX_LOSS, asked.max_loss, True, "", None, width)
         if asked.max_loss_share is not None:
             earned = float(task.weights @ self.expert.expectations)
-            yield Goal(GoalKind.MAX_LOSS, asked.max_loss_share * abs(earned), True, "", None, width)
+            lost = asked.max_loss_share * abs(earned)
+            yield Goal(GoalKind.MAX_LOSS, lost, True, "", None, width, computed=True)
         if asked.at_least is not None:
             yield Goal(GoalKind.AT_LEAST, asked.at_least, False, "", None, width)
         for limit in asked.limits:
@@ -365,6 +366,8 @@ class TaskGoals:
         """The most, or the least, of a feature that a policy has which looks right."""
         assert goal.feature is not None
         search, (most, least) = best_case if goal.most else worst_case, self._range(goal.feature)
+        if max_seconds == 0.0:
+            return most.upper if goal.most else least.lower
         found = search(
             self.task.model,
             view,
@@ -374,10 +377,9 @@ class TaskGoals:
             tolerance=CLOSE,
             max_seconds=max_seconds,
         )
-        nobody = found.status is WorstCaseStatus.INFEASIBLE
-        if goal.most:
-            return most.upper if nobody else min(found.upper, most.upper)
-        return least.lower if nobody else max(found.lower, least.lower)
+        if found.status is WorstCaseStatus.INFEASIBLE:
+            return most.upper if goal.most else least.lower
+        return min(found.upper, most.upper) if goal.most else max(found.lower, least.lower)
 
 
 def _alone(task: Task, feature: int) -> Floats:

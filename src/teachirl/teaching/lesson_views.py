@@ -15,7 +15,7 @@ from ..figures.digits import percent, percent_at_least, share_at_least, share_at
 from ..figures.picture import Picture
 from ..figures.records import Curve, Figure, Panel
 from ..precision import SEARCH_TIE
-from .lesson_record import Round
+from .lesson_record import LessonStatus, Round
 
 if TYPE_CHECKING:
     from .lesson import Lesson
@@ -27,6 +27,8 @@ HEADS = (
 # Columns are at least so wide: tables of different lessons are alike.
 LEAST = (3, 6, 8, 5, 9, 11, 10, 7, 6, 1)
 ALWAYS = 7
+# A learner who is above what is guaranteed by more than this could as well have done worse.
+LUCK = 5e-3
 
 
 def lesson_text(lesson: Lesson) -> str:
@@ -39,13 +41,13 @@ def lesson_text(lesson: Lesson) -> str:
             for place, cell in row.items()
         ]
         lines.append("  ".join(cells).rstrip())
-    return "\n".join([*lines, f"ended: {lesson.status}", *_footnotes(lesson.rounds)])
+    return "\n".join([*lines, f"ended: {lesson.status}", *_footnotes(lesson)])
 
 
 def lesson_card(lesson: Lesson) -> str:
     """The same for a notebook."""
     heads, *rows = (tuple(row.values()) for row in _table(lesson.rounds))
-    notes = (f"Ended: {lesson.status}.", *_footnotes(lesson.rounds))
+    notes = (f"Ended: {lesson.status}.", *_footnotes(lesson))
     return card("Lesson", grid=Grid(heads, rows), notes=notes)
 
 
@@ -80,15 +82,22 @@ def _is_below(each: Round) -> bool:
     return each.performance < each.guaranteed - SEARCH_TIE
 
 
-def _footnotes(rounds: Sequence[Round]) -> list[str]:
-    below = [each for each in rounds if _is_below(each)]
-    if not below:
-        return []
-    return [
-        "* guaranteed to whoever matches what is shown; this learner does not, and does worse: "
-        f"certify(…, mismatch={below[-1].mismatch:.2g}) says what is guaranteed to whoever comes "
-        "as near"
-    ]
+def _footnotes(lesson: Lesson) -> list[str]:
+    notes, last = [], lesson.rounds[-1]
+    below = [each for each in lesson.rounds if _is_below(each)]
+    if below:
+        notes.append(
+            "* guaranteed to whoever matches what is shown; this learner does not, and does worse: "
+            f"certify(…, mismatch={below[-1].mismatch:.2g}) says what is guaranteed to whoever "
+            "comes as near"
+        )
+    if lesson.status is LessonStatus.LEARNED and last.guaranteed < last.performance - LUCK:
+        notes.append(
+            f"that is this learner's luck: to all who match what is shown only "
+            f"{share_at_least(last.guaranteed)} is guaranteed; teach(…, until=p) teaches on until "
+            "p is, and teach(…, tolerance=-1) as long as something helps"
+        )
+    return notes
 
 
 def lesson_picture(lesson: Lesson) -> Picture:

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import (
+    AnyRows,
     Floats,
     Names,
-    as_floats,
+    SparseRows,
     check_finite,
     checked_names,
     checked_positive,
@@ -24,7 +25,7 @@ from ..arrays import (
     unshared,
 )
 from ..demonstrations.demonstration import Demonstration, as_demonstration
-from ..errors import require
+from ..errors import InvalidInputError, require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ..guarantees.worst_case import worst_case
 from ..mdp.estimated import AnyMDP, nominal_of
@@ -35,9 +36,14 @@ from ..mdp.planning import optimal_policy, worst_policy
 from ..mdp.policy import Policy, check_policy
 from ..mdp.rewards.rewards import Rewards
 from ..precision import down, up
+from ..views.linear_algebra import as_rows
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview, check_worldview
 from .matching import Matching
+
+
+class BaselineError(InvalidInputError):
+    """What counts as 0 is no baseline of this task; the message says why."""
 
 
 class Task:
@@ -50,7 +56,8 @@ class Task:
     weights : array [k], the true reward's; or Rewards if several are plausible: what is taught is
         planned for their mean, `weights`, and `rewards` are kept for `certify` and `worth_buying`
     worldview : Worldview, what the learner sees at the beginning
-    teachable : array [n, k], a row a feature that could be taught; or a worldview, for its names
+    teachable : array [n, k], a row a feature that could be taught; or a worldview, for its names.
+        Of thousands that are nearly all 0 the others are kept: `numpy.asarray` makes an array
     costs : array [n], what teaching each costs, positive; 1 each by default
     names : sequence of n str; by default a row with one entry that is not 0 is called by the MDP's
         feature, and others by their number
@@ -103,7 +110,8 @@ class Task:
         if isinstance(teachable, Worldview):
             names = teachable.names if names is None else names
             teachable = teachable.matrix
-        self.teachable: Floats = frozen(unshared(as_floats("teachable", teachable)))
+        rows = as_rows("teachable", teachable)
+        self.teachable: AnyRows = rows if isinstance(rows, SparseRows) else frozen(unshared(rows))
         shape = self.teachable.shape
         require(
             len(shape) == 2 and shape[1] == k, f"teachable must have shape (n, {k}), got {shape}"
@@ -341,11 +349,11 @@ class Task:
     def _check_baseline(self, baseline: Policy) -> None:
         check_policy(self.mdp, baseline)
         require(self.model is self.mdp, "a baseline needs a world that is known, not an estimate")
-        require(
-            self._zero_at_most < self.best.lower,
-            f"the baseline must earn less than the best policy: it earns {self.zero:.6g}, the best "
-            f"{self.best.value:.6g}",
-        )
+        if self._zero_at_most >= self.best.lower:
+            raise BaselineError(
+                f"the baseline must earn less than the best policy: it earns {self.zero:.6g}, the "
+                f"best {self.best.value:.6g}"
+            )
 
     def _checked_costs(self, costs: ArrayLike | None) -> Floats:
         n = len(self.teachable)
@@ -382,4 +390,4 @@ class Task:
         return tuple(found)
 
 
-__all__ = ["Task"]
+__all__ = ["BaselineError", "Task"]

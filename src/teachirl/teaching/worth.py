@@ -139,7 +139,7 @@ def _gains(task: Task, matching: Matching) -> list[float]:
         found = task.worst_case(seen, shown, matching, tolerance=CLOSELY)
         return task.guaranteed_by(found)
 
-    before = guaranteed(task.teachable[:0])
+    before = guaranteed(np.asarray(task.teachable[:0]))
     return [max(guaranteed(row) - before, 0.0) for row in task.teachable]
 
 

@@ -6,15 +6,17 @@ Vectors are rows. Whether a row adds to a basis is decided relative to the row's
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr
 from scipy.linalg.lapack import dgejsv
 
-from ..arrays import Floats
+from ..arrays import AnyRows, Floats, Ints, SparseRows, as_floats
 from ..precision import DEPENDENT
 
 # Rows that are made orthogonal at once: of thousands that depend on each other, such as copies of
@@ -22,6 +24,46 @@ from ..precision import DEPENDENT
 BLOCK = 256
 # Numbers that are worked on at once; what a step takes of memory is a few times that.
 PART = 1 << 21
+# Of more numbers than that, only those that are not 0 are held if they are at most such a share.
+SPARSE = 0.05
+
+
+def as_rows(name: str, values: ArrayLike) -> AnyRows:
+    """`values` as a float array, not necessarily a copy; many that are nearly all 0 as sparse rows;
+    or an error that names the argument."""
+    if isinstance(values, SparseRows):
+        return values
+    array = as_floats(name, values)
+    if array.ndim != 2 or array.size <= PART or np.count_nonzero(array) > SPARSE * array.size:
+        return array
+    return gathered((array[part] for part in parts_of(array)), array.shape)
+
+
+def axes(columns: ArrayLike, k: int) -> AnyRows:
+    """A row [k] with one 1, in that column, for each of the columns [n]."""
+    places = np.asarray(columns, dtype=np.int64)
+    n = len(places)
+    one_each = sp.csr_array((np.ones(n), places, np.arange(n + 1)), shape=(n, k))
+    return gathered([SparseRows(one_each)], (n, k))
+
+
+def gathered(parts: Iterable[AnyRows], shape: tuple[int, ...]) -> AnyRows:
+    """The rows [n, k] that come in parts; sparse if they are many numbers that are nearly all 0."""
+    size, coming, sparse, numbers = shape[0] * shape[1], iter(parts), list[Any](), 0
+    if size > PART:
+        for part in coming:
+            held = part.matrix if isinstance(part, SparseRows) else sp.csr_array(part)
+            sparse.append(held)
+            numbers += held.nnz
+            if numbers > SPARSE * size:
+                break
+        else:
+            return SparseRows(sp.csr_array(sp.vstack(sparse, format="csr")))
+    made, first = np.empty(shape), 0
+    for each in chain((held.toarray() for held in sparse), coming):
+        made[first : first + len(each)] = each
+        first += len(each)
+    return made
 
 
 def least_singular_value(matrix: Floats) -> float:
@@ -98,9 +140,18 @@ def directions(features: Any, target: Floats) -> Floats | None:
     return None if len(basis) >= count else np.ascontiguousarray(basis.T)
 
 
-def unit_rows(rows: Floats) -> Floats:
+@overload
+def unit_rows(rows: Floats) -> Floats: ...
+@overload
+def unit_rows(rows: AnyRows) -> AnyRows: ...
+def unit_rows(rows: AnyRows) -> AnyRows:
     """The rows [n, k] with length 1 each; zero rows stay zero."""
-    return in_parts(_unit_rows, rows)
+    if not isinstance(rows, SparseRows):
+        return in_parts(_unit_rows, rows)
+    largest = abs(rows.matrix).max(axis=1).toarray()
+    scaled = rows / np.where(largest > 0.0, largest, 1.0)[:, None]
+    lengths = lengths_of(scaled)
+    return scaled / np.where(lengths > 0.0, lengths, 1.0)[:, None]
 
 
 def _unit_rows(rows: Floats) -> Floats:
@@ -111,7 +162,11 @@ def _unit_rows(rows: Floats) -> Floats:
     return np.asarray(scaled / np.where(lengths > 0.0, lengths, 1.0))
 
 
-def without_span(basis: Floats, vectors: Floats) -> Floats:
+@overload
+def without_span(basis: Floats, vectors: Floats) -> Floats: ...
+@overload
+def without_span(basis: Floats, vectors: AnyRows) -> AnyRows: ...
+def without_span(basis: Floats, vectors: AnyRows) -> AnyRows:
     """The part of `vectors`, [k] or [n, k], that is orthogonal to `basis` [r, k], orthonormal."""
 
     def without(vectors: Floats) -> Floats:
@@ -120,46 +175,93 @@ def without_span(basis: Floats, vectors: Floats) -> Floats:
             vectors = vectors - (vectors @ basis.T) @ basis
         return vectors
 
+    if isinstance(vectors, SparseRows):
+        if len(basis) == 0:
+            return vectors
+        # Most are orthogonal to the basis as they are.
+        parts = (vectors[part] for part in parts_of(vectors))
+        made = (_changed(without, part, np.any(part @ basis.T, axis=1)) for part in parts)
+        return gathered(made, vectors.shape)
     if len(basis) == 0:
         return np.array(vectors)
     return without(vectors) if vectors.ndim == 1 else in_parts(without, vectors)
 
 
-def units_beside(basis: Floats, rows: Floats) -> tuple[Floats, Floats]:
+def _changed(
+    work: Callable[[Floats], Floats], rows: SparseRows, which: NDArray[np.bool_]
+) -> SparseRows:
+    """The rows, with the work done on some of them."""
+    places = np.flatnonzero(which)
+    if len(places) == 0:
+        return rows
+    n = len(places)
+    into = sp.csr_array((np.ones(n), (places, np.arange(n))), (len(rows), n))
+    done = sp.csr_array(work(np.asarray(rows[places])))
+    return SparseRows(sp.csr_array(cleared(rows, which).matrix + into @ done))
+
+
+def units_beside(basis: Floats, rows: AnyRows) -> tuple[AnyRows, Floats]:
     """What of the rows [n, k], of length 1 each, is orthogonal to `basis` [r, k], orthonormal, with
     length 1; and how long that was, [n]. Of what is short, only rounding may be left."""
-    lengths = np.empty(len(rows))
+    if isinstance(rows, SparseRows):
+        left = without_span(basis, unit_rows(rows))
+        return unit_rows(without_span(basis, unit_rows(left))), lengths_of(left)
+    lengths = list[Floats]()
 
-    def beside(part: slice) -> Floats:
-        left = without_span(basis, _unit_rows(rows[part]))
-        lengths[part] = np.linalg.norm(left, axis=1)
+    def beside(part: Floats) -> Floats:
+        left = without_span(basis, _unit_rows(part))
+        lengths.append(np.linalg.norm(left, axis=1))
         # To make it longer makes what is left of the span longer as well.
         return _unit_rows(without_span(basis, _unit_rows(left)))
 
-    made = np.empty(rows.shape)
-    for part in parts_of(rows):
-        made[part] = beside(part)
-    return made, lengths
+    made = in_parts(beside, rows)
+    return made, np.concatenate(lengths)
 
 
-def lengths_of(rows: Floats) -> Floats:
+def lengths_of(rows: AnyRows) -> Floats:
     """The length of each of the rows [n, k]."""
+    if isinstance(rows, SparseRows):
+        return np.asarray(np.sqrt((rows.matrix**2).sum(axis=1)))
     found = np.empty(len(rows))
     for part in parts_of(rows):
         found[part] = np.linalg.norm(rows[part], axis=1)
     return found
 
 
-def those(rows: Floats, places: NDArray[np.int64]) -> Floats:
+@overload
+def cleared(rows: Floats, which: NDArray[np.bool_]) -> Floats: ...
+@overload
+def cleared(rows: SparseRows, which: NDArray[np.bool_]) -> SparseRows: ...
+@overload
+def cleared(rows: AnyRows, which: NDArray[np.bool_]) -> AnyRows: ...
+def cleared(rows: AnyRows, which: NDArray[np.bool_]) -> AnyRows:
+    """The rows [n, k] with zeros in those of them."""
+    if not isinstance(rows, SparseRows):
+        return np.where(which[:, None], 0.0, rows)
+    kept = sp.csr_array(sp.diags_array(np.where(which, 0.0, 1.0)) @ rows.matrix)
+    kept.eliminate_zeros()
+    return SparseRows(kept)
+
+
+def zero_rows(rows: AnyRows) -> NDArray[np.bool_]:
+    """Which of the rows [n, k] have nothing but zeros."""
+    return np.asarray(rows.counts == 0 if isinstance(rows, SparseRows) else ~rows.any(axis=1))
+
+
+@overload
+def those(rows: Floats, places: NDArray[np.int64]) -> Floats: ...
+@overload
+def those(rows: AnyRows, places: NDArray[np.int64]) -> AnyRows: ...
+def those(rows: AnyRows, places: NDArray[np.int64]) -> AnyRows:
     """The rows [n, k] at places in ascending order; all of them are not copied."""
     return rows if len(places) == len(rows) else rows[places]
 
 
-def on_axes(rows: Floats) -> bool:
+def on_axes(rows: AnyRows) -> bool:
     """Whether each of the rows [n, k] has one number that is not 0, in a column of its own."""
     numbers, taken = 0, np.zeros(rows.shape[1], dtype=bool)
     for part in parts_of(rows):
-        places, columns = rows[part].nonzero()
+        places, columns, _ = _entries(rows[part])
         numbers += len(places)
         if len(places) != len(np.unique(places)) or taken[columns].any():
             return False
@@ -169,16 +271,30 @@ def on_axes(rows: Floats) -> bool:
     return numbers == len(rows)
 
 
-def in_own_coordinates(rows: Floats, vector: Floats) -> tuple[Floats, Floats]:
+def _entries(rows: AnyRows) -> tuple[Ints, Ints, Floats]:
+    """The numbers that are not 0, by rows: in which row each is, in which column, and which."""
+    if isinstance(rows, SparseRows):
+        places = np.repeat(np.arange(len(rows)), rows.counts)
+        return places, rows.matrix.indices, rows.matrix.data
+    places, columns = rows.nonzero()
+    return places, columns, rows[places, columns]
+
+
+def cosines(rows: AnyRows, part: slice) -> Floats:
+    """The products of some of the rows [n, k], of length 1, with all of them."""
+    if isinstance(rows, SparseRows):
+        return np.asarray((rows.matrix[part] @ rows.matrix.T).toarray())
+    return np.asarray(rows[part] @ rows.T)
+
+
+def in_own_coordinates(rows: AnyRows, vector: Floats) -> tuple[AnyRows, Floats]:
     """The rows [n, k] and a vector [k] in coordinates in the rows' span, of which row i has the
     first i + 1 only: [n, min(n, k)] and [min(n, k)]."""
     if on_axes(rows):
-        places, columns = rows.nonzero()
-        entries = rows[places, columns]
-        own = np.zeros((len(rows), len(rows)))
-        np.fill_diagonal(own, np.abs(entries))
-        return own, np.sign(entries) * vector[columns]
-    q, triangle = np.linalg.qr(rows.T)
+        _, columns, entries = _entries(rows)
+        own = sp.csr_array(sp.diags_array(np.abs(entries), format="csr"))
+        return gathered([SparseRows(own)], own.shape), np.sign(entries) * vector[columns]
+    q, triangle = np.linalg.qr(np.asarray(rows).T)
     return triangle.T, q.T @ vector
 
 
@@ -192,7 +308,7 @@ def in_parts(work: Callable[[Floats], Floats], rows: Floats) -> Floats:
     return made
 
 
-def parts_of(rows: Floats) -> Iterator[slice]:
+def parts_of(rows: AnyRows) -> Iterator[slice]:
     """So many of the rows [n, k] at a time as `PART` numbers are."""
     step = max(PART // max(rows.shape[1], 1), 1)
     for first in range(0, len(rows), step):
@@ -216,8 +332,11 @@ def shortest_multipliers(A: Floats, Q: Floats, coordinates: Floats) -> Floats:
 
 
 __all__ = [
+    "as_rows",
+    "axes",
     "directions",
     "extended_basis",
+    "gathered",
     "least_singular_value",
     "shortest_multipliers",
     "unit_rows",

@@ -23,11 +23,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Floats, Ints, as_floats, at, check_finite
+from ..arrays import Floats, Ints, SparseRows, as_floats, at, check_finite
 from ..errors import require
 from ..mdp.kernels import scoring
 from ..precision import DEPENDENT, NO_RISK, RISK_TIE
-from .linear_algebra import unit_rows, without_span
+from .linear_algebra import as_rows, lengths_of, unit_rows, without_span
 from .worldview import Worldview, check_worldview
 
 # If a candidate takes more of ‖r‖² than this, the rest of r is formed and measured.
@@ -38,7 +38,7 @@ SINGLE = 2.0**-24
 # Numbers that a thread is worth starting for, and that a block of candidates may hold.
 SHARED_FROM, BLOCK = 1 << 20, 1 << 21
 
-Rows = NDArray[Any]  # of single or double precision
+Rows = NDArray[Any] | SparseRows  # of single or double precision
 T = TypeVar("T")
 
 
@@ -53,7 +53,8 @@ class RiskScorer:
     ----------
     view : Worldview, what the learner sees at first
     weights : array [k], not all zero
-    candidates : array [n, k], in single or double precision; kept, not copied
+    candidates : array [n, k], in single or double precision; kept, not copied, unless they are many
+        numbers that are nearly all 0, of which only the others are kept
     screen : bool, whether to work on a copy in single precision; by default from 10⁷ numbers on
 
     Examples
@@ -88,7 +89,7 @@ class RiskScorer:
         passed, exact = self._given, True
         if screen is None:
             screen = passed.size >= SCREEN_FROM
-        if screen and passed.dtype == np.float64:
+        if screen and not isinstance(passed, SparseRows) and passed.dtype == np.float64:
             passed, exact = _in_single_precision(passed)
         self._scores = _Scores(passed, self._basis, self._r)
         self._screening = not exact
@@ -179,7 +180,7 @@ class RiskScorer:
         risks = np.empty(len(places))
         for part in _parts(len(places), self._given.shape[1]):
             some = places[part]
-            rows = without_span(self._basis, unit_rows(self._given[some].astype(float, copy=False)))
+            rows = without_span(self._basis, unit_rows(np.asarray(self._given[some], float)))
             useless = np.linalg.norm(rows, axis=1) <= DEPENDENT
             self._scores.drop(some[useless])
             # To make short vectors unit vectors magnifies what rounding left of the span in them.
@@ -196,7 +197,7 @@ class _Scores:
 
     Attributes
     ----------
-    rows : array [n, k] in single or double precision; the rest is double
+    rows : array [n, k] in single or double precision, or sparse; the rest is double
     scales : array [n], 1/‖row‖; 0 for zero rows
     inner, left : arrays [n], ⟨r, f⟩ and ‖f⊥‖²; left ≤ 0 for what depends on the basis
     total : float, ‖r‖²
@@ -253,26 +254,28 @@ class _Scores:
             self._total_then = self.total
 
     def _products(self, r: Floats) -> None:
-        state = (self.rows, self.scales, r, self.inner)
-        _shared(lambda first, last: scoring.products(*state, first, last), self.rows.shape)
+        rows, r = _along(self.rows, r)
+        state = (rows, self.scales, r, self.inner)
+        _shared(lambda first, last: scoring.products(*state, first, last), rows.shape)
 
     def _pass(self, u: Floats, along: float) -> Ints:
         """One pass over the candidates; gives back those of which little is left."""
         fallen = self._fallen
-        state = (self.rows, self.scales, u, along, self.inner, self.left, self._exact, fallen)
+        rows, u = _along(self.rows, u)
+        state = (rows, self.scales, u, along, self.inner, self.left, self._exact, fallen)
 
         def part(first: int, last: int) -> Ints:
             count = scoring.deflate(*state, first, last)
             return fallen[first : first + count]
 
-        found = _shared(part, self.rows.shape)
+        found = _shared(part, rows.shape)
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def _measure(self, places: Ints, basis: Floats, r: Floats) -> None:
         """Form f⊥ of these candidates, and measure it."""
         for part in _parts(len(places), self.rows.shape[1]):
             some = places[part]
-            rows = without_span(basis, self.rows[some] * self.scales[some, None])
+            rows = without_span(basis, np.asarray(self.rows[some]) * self.scales[some, None])
             left = np.einsum("ij,ij->i", rows, rows)
             self.left[some] = self._exact[some] = left
             self.inner[some] = rows @ r
@@ -297,8 +300,17 @@ def _shared(work: Callable[[int, int], T], shape: tuple[int, ...]) -> list[T]:
         return list(threads.map(lambda first: work(first, min(first + length, n)), starts))
 
 
+def _along(rows: Rows, vector: Floats) -> tuple[NDArray[Any], Floats]:
+    """Rows and a vector with the same products; of sparse rows their products, [n, 1], and 1."""
+    if isinstance(rows, SparseRows):
+        return (rows @ vector)[:, None], np.ones(1)
+    return rows, vector
+
+
 def _lengths(rows: Rows) -> Floats:
     lengths = np.empty(len(rows))
+    if isinstance(rows, SparseRows):
+        return lengths_of(rows)
     _shared(lambda first, last: scoring.squares(rows, lengths, first, last), rows.shape)
     return np.sqrt(lengths)
 
@@ -321,18 +333,19 @@ def unit_weights(view: Worldview, weights: ArrayLike) -> Floats:
 def checked_candidates(view: Worldview, candidates: ArrayLike) -> Rows:
     """The candidates [n, k] in rows whose squares do not under- or overflow."""
     require(not sp.issparse(candidates), "candidates must be a dense array: give .toarray()")
-    array = np.asarray(candidates)
-    if array.dtype != np.float32:
-        array = as_floats("candidates", array)
+    single = isinstance(candidates, np.ndarray) and candidates.dtype == np.float32
+    array: Rows = np.asarray(candidates) if single else as_rows("candidates", candidates)
     require(
         array.ndim == 2 and array.shape[1] == view.n_features,
         f"candidates must have shape (n, {view.n_features}), got {array.shape}",
     )
-    array = np.ascontiguousarray(array)
+    if not isinstance(array, SparseRows):
+        array = np.ascontiguousarray(array)
     lengths = _lengths(array)
     odd = np.flatnonzero(~((lengths > 1e-100) & (lengths < 1e100)))
     if len(odd) == 0:
         return array
+    array = np.asarray(array)
     bad = np.argwhere(~np.isfinite(array[odd]))
     bad[:, 0] = odd[bad[:, 0]]
     require(len(bad) == 0, f"candidates must be finite, got {at(array, bad)}")
@@ -340,7 +353,7 @@ def checked_candidates(view: Worldview, candidates: ArrayLike) -> Rows:
     if len(tiny_or_huge):
         array = array.copy()
         array[tiny_or_huge] = unit_rows(array[tiny_or_huge])
-    return array
+    return array if single else as_rows("candidates", array)
 
 
 def _in_single_precision(rows: Floats) -> tuple[NDArray[np.float32], bool]:

@@ -84,7 +84,7 @@ class BlindSpot:
     ----------
     direction : array [k], a unit vector v with Av = 0 and the largest ⟨w, v⟩; zero if the risk is 0
     risk : float, ⟨w, v⟩/‖w‖, the teaching risk
-    sentence : str, in the names of the features
+    confused : str, what that is, in the names of the features
 
     Examples
     --------
@@ -93,11 +93,22 @@ class BlindSpot:
     >>> spot = ti.blind_spot(mdp, ti.Worldview.select(mdp, [0, 1]), [1, 0, 1])
     >>> spot.direction, round(spot.risk, 4)
     (array([0., 0., 1.]), 0.7071)
+    >>> print(spot)
+    The learner cannot see how much there is of 'cell 3': it looks the same, and more is better \
+(teaching risk 0.71).
     """
 
     direction: Floats
     risk: float
-    sentence: str
+    confused: str
+
+    @property
+    def sentence(self) -> str:
+        """str, what is confused, and the risk if there is one."""
+        if not self.direction.any():
+            return self.confused
+        shown = "0.01 or less" if self.risk < 0.005 else f"{self.risk:.2f}"
+        return f"{self.confused.removesuffix('.')} (teaching risk {shown})."
 
     def __repr__(self) -> str:
         return f"BlindSpot({self.sentence!r})"
@@ -143,10 +154,10 @@ looks the same, and the first is better (teaching risk 1.00).
         seen = "The learner can express the reward in what it sees: none of it is hidden."
         return BlindSpot(frozen(np.zeros(view.n_features)), risk, seen)
     direction = unit_rows(r[None, :])[0]
-    return BlindSpot(frozen(direction), risk, _in_words(mdp, view, direction, risk))
+    return BlindSpot(frozen(direction), risk, _in_words(mdp, view, direction))
 
 
-def _in_words(mdp: MDP, view: Worldview, direction: Floats, risk: float) -> str:
+def _in_words(mdp: MDP, view: Worldview, direction: Floats) -> str:
     # A component below a quarter of the largest hardly changes what the sentence is about, but
     # without it, what the sentence says would not look the same to the learner.
     sizes = np.abs(direction)  # of a unit vector
@@ -157,17 +168,13 @@ def _in_words(mdp: MDP, view: Worldview, direction: Floats, risk: float) -> str:
     slight = [int(i) for i in order if INVISIBLE < sizes[i] < notable]
     seen = [i for i in slight if bool(view.matrix[:, i].any())]
     balanced = f", with a little of {_listed(mdp, seen)} to make up for it" if seen else ""
-    shown = "0.01 or less" if risk < 0.005 else f"{risk:.2f}"
     if more and less:
         confused = f"tell more of {_listed(mdp, more)} from more of {_listed(mdp, less)}{balanced}"
         which = "the first"
     else:
         confused = f"see how much there is of {_listed(mdp, more or less)}{balanced}"
         which = "more" if more else "less"
-    return (
-        f"The learner cannot {confused}: it looks the same, and {which} is better "
-        f"(teaching risk {shown})."
-    )
+    return f"The learner cannot {confused}: it looks the same, and {which} is better."
 
 
 def _listed(mdp: MDP, features: list[int], limit: int = 3) -> str:

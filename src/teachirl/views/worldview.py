@@ -129,7 +129,7 @@ class Worldview:
         own = with_columns(mdp, table, names)
         first, k = mdp.n_features, own.n_features
         called = tuple(own.feature_name(i) for i in range(first, k))
-        return Worldview(np.eye(k)[first:], called, own)
+        return Worldview(np.eye(k - first, k, first), called, own)
 
     @staticmethod
     def from_buckets(mdp: MDP, edges: Mapping[str, Sequence[float]]) -> Worldview:

@@ -25,7 +25,7 @@ def made(name: str, arguments: Mapping[str, Any] | None = None) -> Iterator[Any]
         import gymnasium
     except ImportError as error:
         raise MissingExtraError("gymnasium", "gym") from error
-    if name.startswith("MiniGrid-"):
+    if name.startswith(("MiniGrid-", "BabyAI-")):
         _register_minigrid()
     given = dict(arguments or {})
     try:

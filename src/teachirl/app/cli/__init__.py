@@ -40,7 +40,7 @@ from .worlds import worlds
 # An error without a file, such as one of stdout, is the user's to mend if it is one of these.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-app = typer.Typer(
+_commands = typer.Typer(
     help="Teach inverse reinforcement learners: what to show, what to tell, how sure you can be.",
     add_completion=False,
     no_args_is_help=True,
@@ -64,9 +64,9 @@ for command in (
     reproduce,
     warm,
 ):
-    app.command(short_help=summary(command))(command)
-app.add_typer(runs, name="runs")
-app.add_typer(lesson, name="lesson")
+    _commands.command(short_help=summary(command))(command)
+_commands.add_typer(runs, name="runs")
+_commands.add_typer(lesson, name="lesson")
 
 
 def _print_version(wanted: bool) -> None:
@@ -75,7 +75,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@_commands.callback()
 def _options(
     version: Annotated[
         bool,
@@ -83,6 +83,10 @@ def _options(
     ] = False,
 ) -> None:
     pass
+
+
+# Typer would make it anew at every call.
+app = typer.main.get_command(_commands)
 
 
 def main() -> None:

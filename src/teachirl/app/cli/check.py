@@ -24,5 +24,7 @@ def check(file: File, sees: Sees = None, sets: Set = None, as_json: AsJson = Fal
     except ProblemFileError as error:
         for mistake in error.mistakes:
             typer.echo(f"teachirl: {shortened(mistake)}", err=True)
+        if error.waiting:
+            typer.echo(f"teachirl: {shortened(error.waiting)}", err=True)
         raise typer.Exit(2) from None
     print_document(document, as_json)

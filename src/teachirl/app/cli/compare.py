@@ -28,7 +28,7 @@ def compare(
     """
     from ...errors import require
     from ..decisions import both_news, differing
-    from ..document.comparison import comparison
+    from ..document.comparison import comparison, who_is_shown
 
     changed = sees is not None or bool(sets)
     require(second is not None or changed, "expected a second file, or --sees or --set, got none")
@@ -44,7 +44,8 @@ def compare(
     found = tuple(
         each for key in shared for each in differing(*both_news(one[key], other[key]), (key,))
     )
-    print_document(comparison(_names(first, second), asked, found), as_json)
+    who = who_is_shown(one, other)
+    print_document(comparison(_names(first, second), asked, found, who), as_json)
 
 
 def _names(first: Path, second: Path | None) -> tuple[str, str]:

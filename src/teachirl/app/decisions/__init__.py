@@ -9,6 +9,7 @@ from .differing import Differing, both_news, differing, news
 from .doubt import WeightDoubt
 from .expert import Collected, ExpertAccount, Record, account_in_time, expert_account
 from .frontier import Frontier, Point, frontier
+from .instead import Instead
 from .kept import Kept
 from .log_doubt import LogDoubt, PairDoubt, log_doubt
 from .once_recorded import OnceRecorded
@@ -46,6 +47,7 @@ __all__ = [
     "Frontier",
     "GoalResult",
     "Guarantee",
+    "Instead",
     "Kept",
     "Known",
     "LogDoubt",

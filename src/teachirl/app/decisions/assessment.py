@@ -67,7 +67,7 @@ class Assessment:
     Attributes
     ----------
     best, worst : the most and the least reward that a policy can have
-    expert : the reward of what is demonstrated; an estimate if that was recorded
+    expert : the reward of the expert; an estimate if that was recorded
     weights : array [k]
     readings : Readings, two ways to take recorded episodes; None if nothing was recorded
     doubt : WeightDoubt, what is left under other plausible weights; None if they were not inferred
@@ -79,9 +79,10 @@ class Assessment:
     mismatch : ε, up to which learners are taken to match what is shown, in their features
     confidence : with which all of it holds
     demonstration : what is shown
-    witness : the worst policy that could be mistaken for the expert's; None if none was found
-    differences : how that differs from the expert's, what costs most first; features that differ by
-        rounding are left out
+    witness : the worst policy that could be mistaken for what is shown; None if none was found
+    differences : how that differs from what is shown, what costs most first; features that differ
+        by rounding are left out
+    compared : whether these are known; there may have been no time to evaluate the worst policy
     proved : Certificate, what the guarantee rests on: without the theorems
     problem : Problem that it is about
     patience : Patience, how long the rest may take; its `cut` says whether that was too short
@@ -104,6 +105,7 @@ class Assessment:
     demonstration: Demonstration
     witness: Policy | None
     differences: tuple[Difference, ...]
+    compared: bool
     proved: Certificate
     problem: Problem
     patience: Patience
@@ -165,7 +167,7 @@ class Assessment:
     @property
     def guarantees(self) -> tuple[Guarantee, ...]:
         """Those of Theorem 1, if there was time, of the width and of the exact worst case."""
-        return _guarantees(self.problem.task, self.certificate)
+        return _guarantees(self.problem.task, self.certificate, self.stakes.reward)
 
     @cached_property
     def learners(self) -> tuple[Simulated, ...]:
@@ -236,16 +238,14 @@ def assess(
         shown, mismatch = task.demonstration, problem.matching.within(view, task.demonstration)
         best, worst = task.simulated
     found, proved = _proved(problem, mismatch, patience, kept or Kept())
-    least, left = proved.least_reward, patience.left()
-    promise = goals.promise(
-        view, shown, problem.matching, known=found, least=least, max_seconds=left
-    )
+    known: dict[str, Any] = {"known": found, "least": proved.least_reward}
+    promise = goals.promise(view, shown, problem.matching, max_seconds=patience.left(), **known)
     there = expectations_there(problem, found, patience)
     risk, hidden = _hidden(problem, patience)
     return Assessment(
         best=best.value,
         worst=worst.value,
-        expert=float(problem.weights @ shown.expectations),
+        expert=float(problem.weights @ problem.expert.expectations),
         weights=problem.weights,
         account=account_in_time(problem, patience),
         readings=readings(problem, view, patience),
@@ -261,6 +261,7 @@ def assess(
         demonstration=shown,
         witness=matching_witness(found),
         differences=_apart(problem, there),
+        compared=there is not None,
         proved=proved,
         problem=problem,
         patience=patience,
@@ -313,15 +314,18 @@ def _proved(
     return found, proved
 
 
-def _guarantees(task: Task, proved: Certificate) -> tuple[Guarantee, ...]:
-    """What each of the certificates proves, from loose to exact."""
-    return tuple(_guarantee(task, proved, bound) for bound in proved.bounds)
+def _guarantees(task: Task, proved: Certificate, said: float) -> tuple[Guarantee, ...]:
+    """What each of the certificates proves, from loose to exact, where so much reward was said to
+    be guaranteed before the theorems."""
+    return tuple(_guarantee(task, proved, bound, said) for bound in proved.bounds)
 
 
-def _guarantee(task: Task, proved: Certificate, bound: Bound) -> Guarantee:
+def _guarantee(task: Task, proved: Certificate, bound: Bound, said: float) -> Guarantee:
     """A bound with all that is known anyway; no bound holds where nobody matches."""
     behind, reward = proved.capped(bound)
-    performance = float(task.relative_at_least(reward))
+    performance, before = (float(task.relative_at_least(each)) for each in (reward, said))
+    if 0.0 < performance - before <= SAME_GUARANTEE:  # rounding is no better proof
+        reward, performance = said, before
     return Guarantee(bound.name, float(reward), performance, float(behind))
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...arrays import Floats
+from ...arrays import AnyRows, Floats
 from ...mdp.model import MDP
 from ...precision import DEPENDENT
-from ...views.linear_algebra import extended_basis, unit_rows, without_span
+from ...views.linear_algebra import axes, extended_basis, lengths_of, unit_rows, without_span
 from ..problem import Problem
 from .expert import ExpertAccount, expert_account
 from .undiscounted import Undiscounted, undiscounted
@@ -161,13 +161,13 @@ def check(problem: Problem) -> Check:
     ('cell 5', 4.31)
     """
     mdp, task, view = problem.mdp, problem.task, problem.worldview
-    shown, taught = task.demonstration, problem.teachables
+    expert, taught = problem.expert, problem.teachables
     there = sp.csc_array(_where_one_gets(mdp))
     least, most = (_dense(getattr(there, end)(axis=0)) for end in ("min", "max"))
     filled = np.diff(there.indptr) / there.shape[0]
-    seen = _in_span(view.basis, np.eye(mdp.n_features))
+    seen = _in_span(view.basis, axes(range(mdp.n_features), mdp.n_features))
     prices = {name: float(cost) for name, cost in zip(taught.names, taught.costs, strict=True)}
-    plain = undiscounted(mdp, shown.policy)
+    plain = undiscounted(mdp, expert.policy)
     features = tuple(
         Feature(
             name=mdp.feature_name(i),
@@ -177,9 +177,9 @@ def check(problem: Problem) -> Check:
             least=float(least[i]),
             most=float(most[i]),
             share=float(filled[i]),
-            expert=float(shown.expectations[i]),
+            expert=float(expert.expectations[i]),
             undiscounted=None if plain is None else float(plain.amounts[i]),
-            earned=float(task.weights[i] * shown.expectations[i]) + 0.0,
+            earned=float(task.weights[i] * expert.expectations[i]) + 0.0,
         )
         for i in range(mdp.n_features)
     )
@@ -187,7 +187,7 @@ def check(problem: Problem) -> Check:
         tuple(_notices(problem, there, features)),
         features,
         tuple(_combinations(problem)),
-        float(task.weights @ shown.expectations),
+        float(task.weights @ expert.expectations),
         plain,
         expert_account(problem),
     )
@@ -217,9 +217,9 @@ def _dense(row: Any) -> Floats:
     return dense
 
 
-def _in_span(basis: Floats, rows: Floats) -> Any:
+def _in_span(basis: Floats, rows: AnyRows) -> Any:
     """bool array [n], whether each row is a combination of the basis."""
-    return np.linalg.norm(without_span(basis, unit_rows(rows)), axis=1) <= DEPENDENT
+    return lengths_of(without_span(basis, unit_rows(rows))) <= DEPENDENT
 
 
 def _notices(
@@ -227,7 +227,7 @@ def _notices(
 ) -> Iterator[Notice]:
     never = [each.name for each in features if each.least == each.most == 0.0]
     flat = [each.name for each in features if each.least == each.most != 0.0]
-    fixed = _in_span(problem.task.indistinct.basis, np.eye(problem.mdp.n_features))
+    fixed = _in_span(problem.task.indistinct.basis, axes(range(len(features)), len(features)))
     dull = [
         each.name
         for each, same in zip(features, fixed, strict=True)

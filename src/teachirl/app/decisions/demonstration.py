@@ -12,6 +12,7 @@ from ...teaching.goal import Promise
 from ...what_to_show.search import Shown, best_demonstration
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, differences
+from .instead import Instead, shown_instead
 from .patience import Cut, Patience
 
 # Places from which a demonstration is sought only to say whether it is worth choosing one, and
@@ -31,6 +32,7 @@ class Offer:
     differences : Difference, what it does otherwise than the expert, in the features that count
     worse : whether its own reward is less than the plan guarantees, or it breaks a goal that the
         plan keeps: then it is only for who teaches nothing
+    instead : Instead, whether it is of any use
     """
 
     guaranteed: float
@@ -39,6 +41,7 @@ class Offer:
     own_reward: float
     differences: tuple[Difference, ...]
     worse: bool
+    instead: Instead
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,7 @@ class WhatToShow:
     sought : whether another policy was sought
     best : Shown, the demonstration that guarantees most before anything is taught; None if it was
         not sought
+    instead : Instead, whether what is shown since that step is of any use; None unless there is one
     """
 
     since: int | None
@@ -72,6 +76,7 @@ class WhatToShow:
     offer: Offer | None = None
     sought: bool = True
     best: Shown | None = None
+    instead: Instead | None = None
 
 
 def what_to_show(
@@ -107,7 +112,9 @@ def what_to_show(
         _counting(problem, shown),
         best=chosen,
     )
-    if since is not None or (chosen is not None and chosen.gain == 0.0):
+    if since is not None:
+        return replace(said, instead=patience.spared(lambda: shown_instead(problem, shown)))
+    if chosen is not None and chosen.gain == 0.0:
         return said
     if chosen is not None:
         optimal, matching = problem.expert, problem.matching
@@ -148,6 +155,7 @@ def _offer(problem: Problem, shown: Demonstration, first: Promise, last: Promise
         own.reward,
         _counting(problem, shown),
         bool(broken) or own.reward < last.reward - room,
+        shown_instead(problem, shown),
     )
 
 

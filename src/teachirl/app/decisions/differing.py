@@ -32,12 +32,14 @@ class Differing:
     path : where it stands, from the outside in
     first, second : the values; None where there is none
     most : whether what is guaranteed there is so much at most; None where nothing is said of it
+    scale : the size of numbers beside which others are rounding
     """
 
     path: tuple[str, ...]
     first: Any
     second: Any
     most: bool | None = field(default=None, compare=False, repr=False)
+    scale: float = field(default=0.0, compare=False, repr=False)
 
     @property
     def what(self) -> str:
@@ -81,7 +83,7 @@ def differing(
             yield from differing(one.get(key), other.get(key), (*path, key), scale, most)
         return
     if not _same(first, second, scale):
-        yield Differing(tuple(filter(None, path)), first, second, most)
+        yield Differing(tuple(filter(None, path)), first, second, most, scale)
 
 
 def news(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,7 +113,7 @@ def news(result: Mapping[str, Any]) -> dict[str, Any]:
         found["most_lost"] = lost.get("name")
     for key, repeated in REPEATED.items():
         if isinstance(entries := found.get(key), list):
-            found[key] = [_entry(each, repeated) for each in entries]
+            found[key] = [_entry(each, repeated) for each in entries if not _is_exact(each)]
     if "steps" in result and "stop" in result:
         taken = result["steps"][1 : result["stop"] + 1]
         found["teach"] = [step.get("name", "") for step in taken] or ["(nothing)"]
@@ -159,7 +161,7 @@ def _as_the_expert(result: Mapping[str, Any], names: Set[str]) -> dict[str, Any]
     """What a worst policy has of features that count and are not among its differences."""
     entries = result.get("expert") if result.get("worst_policy") else None
     return {
-        name: {"name": name, "other": each.get("amount"), "lost": 0.0}
+        name: {"name": name, "other": each.get("shown", each.get("amount")), "lost": 0.0}
         for each in (entries if isinstance(entries, list) else ())
         if (name := _called(each)) in names
     }
@@ -171,6 +173,11 @@ def _entry(entry: Any, repeated: tuple[str, ...]) -> Any:
         return entry
     name = {"name": percent(entry["share"])} if isinstance(entry.get("share"), float) else {}
     return name | {key: value for key, value in entry.items() if key not in repeated}
+
+
+def _is_exact(entry: Any) -> bool:
+    """Whether an entry is about learners who miss by nothing, of whom the rest tells."""
+    return isinstance(entry, Mapping) and entry.get("share") == 0.0
 
 
 def _entries(value: Any) -> dict[str, Any]:

@@ -12,23 +12,20 @@ from ...demonstrations.error_bounds import mean_and_gaps
 from ...demonstrations.trajectories import Trajectories
 from ...mdp import clock
 from ...mdp.model import MDP
-from ...mdp.occupancy import feature_expectations
 from ...mdp.planning import optimal_policies
-from ...mdp.policy import Policy
 from ...precision import INVISIBLE, ranks
+from ...views.linear_algebra import axes
 from ..problem import Baseline, Problem
-from ..problem.goals import doing_nothing
+from .instead import HARDLY, NEVER, SMALL_CHANGE, Instead, idle_of, of_instead
 from .patience import Patience
 
-# Who has less than this share of what there can be of a feature never collects it; who has all but
-# this share never avoids it.
-NEVER = 1e-3
-# Who earns less than this share of the turnover more than by doing nothing does hardly better: of
-# all that is earned and paid, by the one and by the other.
-HARDLY = 0.02
-# What could earn less than this share of the turnover is small change: not to collect it is no sign
-# of a mistake.
-SMALL_CHANGE = 0.25
+# Who has less than this share of what there can be of a feature hardly ever collects it.
+SELDOM = 0.05
+# But what pays enough makes small change of all else: a weight that is at least this share of the
+# largest that earns was not meant as such, unless there are many of them.
+LARGE = 0.5
+# Up to so many are few: of many that earn, an expert may have to choose one.
+FEW = 5
 # Recordings that gain less than this share of what an optimal policy gains over doing nothing are
 # far from optimal.
 FAR = 0.5
@@ -49,6 +46,8 @@ class Collected:
         was no time for it
     recorded : the mean amount of the recordings that the weights were inferred from, where the
         amount is that of a policy that is optimal for them; else None
+    shown : the amount of the policy that is shown in the place of the expert's; None if there is
+        none
     """
 
     name: str
@@ -58,6 +57,12 @@ class Collected:
     least: float
     most: float
     recorded: float | None = None
+    shown: float | None = None
+
+    @property
+    def shown_earned(self) -> float | None:
+        """What the amount that is shown earns."""
+        return None if self.shown is None else self.weight * self.shown + 0.0
 
     @property
     def recorded_earned(self) -> float | None:
@@ -77,6 +82,11 @@ class Collected:
         if np.isnan(self.most):
             return self.weight > 0.0 and self.amount == 0.0
         return self.weight > 0.0 and self._share <= NEVER
+
+    @property
+    def seldom_collected(self) -> bool:
+        """Whether it would earn, and the expert hardly ever collects it."""
+        return self.weight > 0.0 and NEVER < self._share <= SELDOM
 
     @property
     def could_earn(self) -> float:
@@ -123,6 +133,7 @@ class ExpertAccount:
     estimated : whether it is known from recorded episodes alone
     record : Record, of the recordings that the weights were inferred from, where all else is of an
         optimal policy for these weights, not of the expert; else None
+    instead : Instead, of the policy that was chosen to be shown in the expert's place; else None
     """
 
     reward: float
@@ -133,6 +144,7 @@ class ExpertAccount:
     hardly_better: bool
     estimated: bool
     record: Record | None = None
+    instead: Instead | None = None
 
     @property
     def never_collected(self) -> tuple[Collected, ...]:
@@ -141,9 +153,29 @@ class ExpertAccount:
 
     @property
     def passed_over(self) -> tuple[Collected, ...]:
-        """Those of them that are no small change."""
-        least = SMALL_CHANGE * self.turnover
-        return tuple(each for each in self.never_collected if not each.could_earn < least)
+        """Those of them that are no small change: by what they could earn, or, if they are few,
+        by their weights, which do not shrink beside a feature that pays too much. By weight those
+        count as well that are hardly ever collected."""
+        never = self.never_collected
+        seldom = tuple(each for each in self.collected if each.seldom_collected)
+        least, large = SMALL_CHANGE * self.turnover, math.inf
+        if len(never) + len(seldom) <= FEW:
+            large = LARGE * max((each.weight for each in self.collected), default=0.0)
+        return tuple(
+            each
+            for each in (*never, *seldom)
+            if each.weight >= large or (each.never_collected and not each.could_earn < least)
+        )
+
+    @property
+    def left_lying(self) -> tuple[Collected, ...]:
+        """The others of them."""
+        return tuple(each for each in self.never_collected if each not in self.passed_over)
+
+    @property
+    def tell_left_lying(self) -> bool:
+        """Whether these are told first: how little it is depends on how much another pays."""
+        return 0 < len(self.left_lying) <= FEW
 
     @property
     def never_avoided(self) -> tuple[Collected, ...]:
@@ -159,6 +191,7 @@ class ExpertAccount:
     def doubtful(self) -> bool:
         """Whether there is anything to warn of."""
         odd = self.record is not None and (self.record.hardly_better or self.record.far)
+        odd |= self.instead is not None and self.instead.doubtful
         return odd or self.hardly_better or bool(self.passed_over or self.never_avoided)
 
 
@@ -205,13 +238,10 @@ def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
     unknown = np.full(len(counted), np.nan)
     ranges = clock.in_time(until, lambda: _ranges(mdp, counted))
     least, most = (unknown, unknown) if ranges is None else ranges
-    idle = doing_nothing(mdp) or Baseline("uniform", policy=Policy.uniform(mdp))
-    policy = idle.policy
-    assert policy is not None
-    there = clock.in_time(until, lambda: feature_expectations(mdp, policy))
-    waiting = weights * (np.nan if there is None else there)
+    idle, waiting = idle_of(problem, until)
     turnover = float(np.fmax(np.abs(earned), np.abs(waiting)).sum())
     gain = float(earned.sum() - waiting.sum())
+    chosen = None if problem.chosen is None else problem.task.demonstration
     episodes = problem.reward.expert if problem.guessed else None
     seen = None if episodes is None else mean_and_gaps(mdp, episodes)[0]
     record = None
@@ -228,6 +258,7 @@ def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
                 float(least[place]),
                 float(most[place]),
                 None if seen is None else float(seen[i]),
+                None if chosen is None else float(chosen.expectations[i]),
             )
             for place, i in enumerate(counted)
         ),
@@ -237,6 +268,7 @@ def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
         mdp.n_pairs > mdp.n_states and gain <= HARDLY * turnover,
         shown.error > 0.0,
         record,
+        None if chosen is None else of_instead(problem, chosen, idle, waiting),
     )
 
 
@@ -277,10 +309,16 @@ def _ranges(mdp: MDP, features: np.ndarray) -> tuple[Floats, Floats] | None:
     """The least and the most that policies have of these features; None in a large world."""
     if len(features) * mdp.dynamics.transitions.nnz > PLANNED:
         return None
-    axes = np.eye(mdp.n_features)[features]
-    plans = optimal_policies(mdp, np.vstack([axes, -axes]))
+    rows = np.asarray(axes(features, mdp.n_features))
+    plans = optimal_policies(mdp, np.vstack([rows, -rows]))
     found = np.array([plan.value for plan in plans])
-    return -found[len(axes) :], found[: len(axes)]
+    return -found[len(rows) :], found[: len(rows)]
 
 
-__all__ = ["Collected", "ExpertAccount", "Record", "account_in_time", "expert_account"]
+__all__ = [
+    "Collected",
+    "ExpertAccount",
+    "Record",
+    "account_in_time",
+    "expert_account",
+]

@@ -16,9 +16,10 @@ from .comparison import ASIDE
 from .kept import Kept
 from .limited_sets import LimitedSets
 from .patience import GRACE, Cut, Patience
-from .set_search import WORTH, SetSearch, Watch
+from .set_search import SetSearch, Watch
 from .stakes import Stakes, expectations_there, stakes
 from .whole_reward import first_look
+from .worth import WORTH
 
 # How long to search, unless told otherwise: as long as one likes to wait for a table.
 SECONDS = 60.0
@@ -115,7 +116,7 @@ def frontier(
     seconds : how long it may take; what is proved by then is returned, as it is on Ctrl-C, and
         `Frontier.cut` says so. By default the search ends after 60, and what it needs before, and
         what is told of it afterwards, take the time that they take
-    worth : relative performance that a point must add
+    worth : share of what is at stake for the expert that a point must add
     progress : Progress, to tell of what is being done; by default nobody is told
     kept : Kept, where what is proved is kept if the search is cut short; by default nowhere
     watch : called with what is known to be guaranteed, as soon as something is, and now and then
@@ -194,7 +195,7 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
     if told not in chosen:
         chosen = sorted([*chosen, told], key=lambda each: search.cost[each])
     points = {each: _point(search, each) for each in chosen}
-    meant = _stakes(search, told)
+    meant = _stakes(search, limited, told)
     # One number for one set: what it guarantees is searched for once more, to more digits.
     points[told] = replace(
         points[told],
@@ -253,7 +254,7 @@ def _point(search: SetSearch, chosen: int) -> Point:
     )
 
 
-def _stakes(search: SetSearch, chosen: int) -> Stakes:
+def _stakes(search: SetSearch, limited: LimitedSets | None, chosen: int) -> Stakes:
     """What a set guarantees, with a policy that shows it."""
     problem, view = search.problem, search.bounds.view_of(chosen)
     shown, patience = problem.task.demonstration, search.patience
@@ -262,13 +263,15 @@ def _stakes(search: SetSearch, chosen: int) -> Stakes:
     found = unsearched(problem.model, view, problem.weights)
     if left > GRACE:  # what it finds takes that long to prove
         found = problem.task.worst_case(view, shown, problem.matching, max_seconds=seconds)
+    stop = patience.cut is Cut.INTERRUPTED
     promise = problem.goals.promise(
         view,
         shown,
         problem.matching,
         known=found,
         least=search.reward(chosen),
-        max_seconds=seconds,
+        before=limited.known(chosen) if limited is not None and stop else None,
+        max_seconds=0.0 if stop else seconds,
     )
     return stakes(problem, shown, promise, expectations_there(problem, found, patience))
 

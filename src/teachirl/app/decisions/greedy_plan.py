@@ -13,11 +13,10 @@ from ...teaching.task import Task
 from ..problem import Problem
 from .kept import Kept, Remembering
 from .patience import Patience
+from .worth import worth_of
 
 # The share of the time that it has.
 GREEDY = 0.9
-# Unless more was asked for, what adds less than this to what is guaranteed is not worth its cost.
-WORTH = 1e-3
 
 
 def taken_first(problem: Problem, count: int, patience: Patience, kept: Kept) -> list[Moment]:
@@ -34,8 +33,8 @@ def taken_first(problem: Problem, count: int, patience: Patience, kept: Kept) ->
     -------
     list of Moment
     """
-    task = problem.task
-    teacher = Remembering(GapGreedy(tolerance=WORTH), problem)
+    task, worth = problem.task, worth_of(problem)
+    teacher = Remembering(GapGreedy(tolerance=worth), problem)
     kept.follow(teacher)
     rounds = Rounds(
         task,
@@ -52,7 +51,7 @@ def taken_first(problem: Problem, count: int, patience: Patience, kept: Kept) ->
         while (each := clock.in_time(until, lambda: next(rounds, None))) is not None:
             taken.append(each)
             kept.now_and_then()
-            if each.guarantees(1.0 - WORTH) or patience.over():
+            if each.guarantees(1.0 - worth) or patience.over():
                 break
     return taken
 
@@ -70,4 +69,4 @@ def ample(task: Task) -> float:
     return math.inf if same_price(task) else 2.0 * float(task.costs.sum())
 
 
-__all__ = ["WORTH", "ample", "same_price", "taken_first"]
+__all__ = ["ample", "same_price", "taken_first"]

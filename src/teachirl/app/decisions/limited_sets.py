@@ -7,13 +7,14 @@ are those of `SetBounds`, for another task.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from ...arrays import Floats
-from ...precision import SEARCH_TIE
+from ...precision import ROUNDED, SEARCH_TIE
 from ...teachers.set_bounds import SetBounds, set_bounds
 from ...teaching.goal import GoalKind, Promise
 from .set_search import Mask, SetSearch
@@ -41,7 +42,8 @@ class LimitedSets:
 
     Attributes
     ----------
-    chosen : int, the cheapest set that meets all of them; None if none was found
+    chosen : int, the cheapest set that meets all of them; None if none was found. Limits say
+        nothing of the reward: of sets that cost the same, one that guarantees most
     promise : Promise, what it guarantees; None likewise
     """
 
@@ -51,7 +53,7 @@ class LimitedSets:
         self.promise: Promise | None = None
         order = search.order
         self._order = order if allowed is None else order[allowed[order]]
-        self._refused = np.zeros(len(order), dtype=bool)
+        self._refused, self._met = np.zeros((2, len(order)), dtype=bool)
         self._parts = list(self._made())
 
     def _made(self) -> Iterator[_Part]:
@@ -73,13 +75,14 @@ class LimitedSets:
             yield _Part(search.bounds, wanted, search.scale)
 
     def run(self) -> None:
-        """Look at sets by cost until one meets all goals, none can, or time is up."""
+        """Look at sets by cost until one meets all goals, and none that costs the same promises
+        more; none can; or time is up."""
         search, patience = self.search, self.search.patience
         for part in self._parts:
             if not patience.over():
                 part.bounds.tighten(0, -np.inf, patience.until)
-        while self.chosen is None:
-            hope = self._hopeful()
+        while True:
+            hope = self._hopeful() & self._better()
             if not hope.any() or patience.over():
                 return
             first = int(self._order[np.argmax(hope)])
@@ -120,6 +123,24 @@ class LimitedSets:
         least = float(far.min())
         return int(self._order[np.argmax(far <= least + (self._room if least > 0.0 else 0.0))])
 
+    def known(self, chosen: int) -> Promise:
+        """What is proved by now of single features, of who was taught a set; of the rest nothing.
+
+        Parameters
+        ----------
+        chosen : int, the set
+
+        Returns
+        -------
+        Promise
+        """
+        amounts = list[float]()
+        for goal, part in zip(self.problem.aims, self._parts, strict=True):
+            limit = goal.kind is GoalKind.LIMIT
+            found = part.bounds.proved(chosen, -math.inf) if limit else -math.inf
+            amounts.append(-found if goal.most else found)
+        return Promise(-math.inf, -math.inf, tuple(amounts))
+
     @property
     def cost_at_least(self) -> float | None:
         """What a set that meets all goals costs at least; None if none can."""
@@ -143,6 +164,16 @@ class LimitedSets:
             hope &= part.bounds.hopes[self._order] >= part.bar
         return hope
 
+    def _better(self) -> Mask:
+        """Which sets, by cost, may be better than the one that is chosen: all, if none is."""
+        search, better = self.search, ~self._met
+        if self.chosen is not None and self.promise is not None:
+            more = self.promise.reward - search.bounds.earned + search.worth
+            better &= search.cost <= search.cost[self.chosen] * (1.0 + ROUNDED)
+            better &= search.bounds.hopes > more
+            better &= any(goal.kind is GoalKind.LIMIT for goal in self.problem.aims)
+        return np.asarray(better[self._order])
+
     def _look(self, chosen: int) -> None:
         """Whether a set meets all goals that can be had, proved to all digits."""
         problem, view = self.problem, self.search.bounds.view_of(chosen)
@@ -150,8 +181,10 @@ class LimitedSets:
         seconds = self.search.patience.left()
         promise = problem.aims.promise(view, shown, problem.matching, max_seconds=seconds)
         if not problem.aims.unmet(promise):
-            self.chosen, self.promise = chosen, promise
+            self._met[chosen] = True
             self.search.note(chosen, promise.reward)
+            if self.promise is None or promise.reward > self.promise.reward:
+                self.chosen, self.promise = chosen, promise
         elif not self.search.patience.over():
             self._refused[chosen] = True
 

@@ -73,6 +73,12 @@ class Patience:
         """The patience for a part of the work: a share of the time left, and so much at most."""
         return Patience(min(part * self._remaining, most), self)
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was Ctrl-C that ended the work, or that which this is a part of."""
+        whole = None if self.whole is None else self.whole.cut
+        return Cut.INTERRUPTED in (self.cut, whole)
+
     def over(self) -> bool:
         """Whether to stop; asked only where there is more to do, which then is left."""
         if self.cut is None and clock.seconds() >= self.until:

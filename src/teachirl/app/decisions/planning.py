@@ -25,11 +25,12 @@ from .demonstration import WhatToShow, what_to_show
 from .greedy_plan import ample, same_price
 from .kept import Kept, Remembering
 from .patience import Cut, Patience
-from .set_search import WORTH, Known, Watch
+from .set_search import Known, Watch
 from .set_to_teach import Following, Searched, SetToTeach, set_to_teach
 from .stakes import expectations_there, matching_witness, stakes, unfinished
 from .steps import Step, second_best, step_of
 from .teaching_plan import Ending, TeachingPlan
+from .worth import worth_of
 
 # What there is no plan without; and none in which it is not taught.
 NEEDED = "find the best and the worst policy, and what is shown"
@@ -218,10 +219,14 @@ class _Parts(NamedTuple):
         self.kept.now_and_then()
         if self.watch is not None:
             names = tuple(each.round.name for each in moments[1:])
-            rounds = (each.round for each in moments)
-            self.watch(
-                tuple(Known(r.cost, float(r.guaranteed), names[:i]) for i, r in enumerate(rounds))
-            )
+            self.watch(tuple(_told(each, names[:i]) for i, each in enumerate(moments)))
+
+
+def _told(moment: Moment, features: tuple[str, ...]) -> Known:
+    """What is guaranteed where a lesson stands."""
+    now, promise = moment.round, moment.promise
+    reward = math.nan if promise is None else promise.reward
+    return Known(now.cost, float(now.guaranteed), reward, features)
 
 
 def _followed(
@@ -247,7 +252,11 @@ def _followed(
             status = LessonStatus.CUT_SHORT
     steps = [step_of(problem, moments[0], None)]
     for each in moments[1:]:  # last, as it only explains
-        steps.append(step_of(problem, each, second_best(problem, parts.teacher, each, patience)))
+        other = second_best(problem, parts.teacher, each, patience)
+        # Of a set that was chosen as a whole, a step may gain less than others would at its place.
+        if other is not None and chosen.searched is not Searched.TEACHER:
+            other = other if other.guaranteed <= each.round.guaranteed + SAME_GUARANTEE else None
+        steps.append(step_of(problem, each, other))
         parts.compared.advance()
     return rounds.lesson(status), moments, steps
 
@@ -305,14 +314,15 @@ def _where_to_stop(
 ) -> tuple[int, Ending]:
     """After how many steps, and why."""
     goals, must = problem.goals, len(problem.task.required)  # what must be taught is taught
+    worth = worth_of(problem)
     promises = [each.promise for each in moments[must:] if each.promise is not None]
     if not goals:
         short = np.array([-each.performance for each in promises])
-        first = int(np.flatnonzero(short <= short.min() + WORTH)[0])
+        first = int(np.flatnonzero(short <= short.min() + worth)[0])
     else:
         short = np.array([problem.aims.shortfall(each) for each in promises])
         # What was searched for is without what is not worth its cost already.
-        room = WORTH if chosen.searched is Searched.TEACHER else SAME_GUARANTEE
+        room = worth if chosen.searched is Searched.TEACHER else min(worth, SAME_GUARANTEE)
         first = int(np.flatnonzero(short <= short.min() + room * (short.min() > 0.0))[0])
     stop = must + first
     if goals:
@@ -330,7 +340,7 @@ def _cap(problem: Problem, lesson: Lesson, ending: Ending) -> float | None:
         missed = (goal for goal in problem.goals.unmet(own) if goal not in problem.impossible)
         reward = (goal for goal in missed if goal.feature is None)
         return own.performance if any(reward) else None
-    return own.performance if own.performance < 1.0 - WORTH else None
+    return own.performance if own.performance < 1.0 - worth_of(problem) else None
 
 
 def _gap(lesson: Lesson, stop: int) -> GreedyGap | None:

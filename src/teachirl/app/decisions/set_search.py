@@ -19,33 +19,38 @@ from ...arrays import Floats, Ints
 from ...mdp import clock
 from ...precision import ROUNDED, first_largest
 from ...study.progress import Part
-from ...teachers.set_bounds import MOST, set_bounds
+from ...teachers.set_bounds import CLOSE, MOST, set_bounds
 from ...views.linear_algebra import without_span
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE
-from .greedy_plan import WORTH, taken_first
+from .greedy_plan import taken_first
 from .kept import Kept
 from .patience import Patience
+from .worth import LEAST_WORTH, WORTH, whole_range, worth_of
 
 Mask: TypeAlias = NDArray[np.bool_]
 
 # Seconds between two times that somebody is told what is known.
 BETWEEN = 0.5
+# Up to so many features, all parts of a set are compared to know which come first; else pairs.
+TOGETHER = 6
 
 
 @dataclass(frozen=True)
 class Known:
-    """What a set of features is known to guarantee, while a search goes on.
+    """What a set of features is known to guarantee.
 
     Attributes
     ----------
     cost : of the whole set
     guaranteed : relative performance, at least
+    reward : the same, as a reward
     features : its names; those that are required come first
     """
 
     cost: float
     guaranteed: float
+    reward: float
     features: tuple[str, ...]
 
 
@@ -62,7 +67,7 @@ class SetSearch:
     ----------
     problem : Problem
     patience : Patience
-    worth : relative performance below which a gain does not count
+    worth : share of what is at stake for the expert, below which a gain does not count
     kept : Kept, where what is proved is kept, or gone on from; by default nowhere
     watch : called with what sets are known to guarantee, now and then; by default nobody is
 
@@ -100,7 +105,12 @@ class SetSearch:
         )
         self.free = tuple(sorted([i for i in first if i not in fixed][:MOST]))
         self.left_out = len(every) - len(self.free)
-        self.bounds = set_bounds(task, problem.matching, self.free)
+        # Bounds have to be closer than what is told apart by them.
+        self.scale, share = whole_range(task), worth_of(problem, worth)
+        self.worth, self.same = share * self.scale, min(SAME_GUARANTEE, share) * self.scale
+        close = 0.25 * self.worth / (task.best.value - task.worst.value or 1.0)
+        close = min(max(close, 0.25 * LEAST_WORTH), CLOSE)
+        self.bounds = set_bounds(task, problem.matching, self.free, close)
         self.kept.follow(self.bounds)
         for each in taken:
             if each.worst_case is not None and set(task.required) <= set(each.taught):
@@ -113,9 +123,6 @@ class SetSearch:
         self.size: Ints = size + len(task.required)
         self.cost = _twelve_digits(price)
         self.order: Ints = np.lexsort((numbers, size, self.cost))
-        # Where all policies earn the same, any scale will do.
-        self.scale = max(task.best.value - task.zero, 0.0) or 1.0
-        self.worth, self.same = worth * self.scale, SAME_GUARANTEE * self.scale
         self.goal = _goal(problem, self.bounds.earned)
 
     @property
@@ -181,14 +188,12 @@ class SetSearch:
     def known(self) -> tuple[Known, ...]:
         """What sets that were tried are known to guarantee, those worth their cost."""
         lower, earned = self.bounds.lower, self.bounds.earned
-        return tuple(
-            Known(
-                float(self.cost[each]),
-                float(self.task.relative_at_least(float(lower[each]) + earned)),
-                self.names(each),
-            )
-            for each in self.envelope()
-        )
+        return tuple(self.told(each, float(lower[each]) + earned) for each in self.envelope())
+
+    def told(self, chosen: int, reward: float) -> Known:
+        """A set with the reward that it guarantees."""
+        performance = float(self.task.relative_at_least(reward))
+        return Known(float(self.cost[chosen]), performance, reward, self.names(chosen))
 
     def note(self, chosen: int, reward: float) -> None:
         """What a set guarantees, proved to more digits than its search has, if it had one."""
@@ -215,12 +220,20 @@ class SetSearch:
         more = ((bounds.numbers & now) == now) & (self.size == self.size[now] + count)
         wider = np.flatnonzero(more if allowed is None else more & allowed)
         wider = wider[bounds.hopes[wider] > bounds.lower[now] + self.worth]
-        price = self.cost[wider] - self.cost[now]
+        if len(wider) == 0:
+            return None
+        best = self._gains_most(now, wider)
+        return best if bounds.lower[best] > bounds.lower[now] + self.worth else None
+
+    def _gains_most(self, now: int, wider: Ints) -> int:
+        """Of sets with more features than one, that which gains most for its cost, up to what is
+        not worth it and as far as there is time."""
+        bounds, price = self.bounds, self.cost[wider] - self.cost[now]
 
         def gains(table: Floats) -> Floats:
             return np.asarray((table[wider] - bounds.lower[now]) / price)
 
-        while len(wider) and not self.patience.over():
+        while not self.patience.over():
             close = bounds.upper - bounds.lower <= self.worth
             most = gains(np.where(close, bounds.lower, bounds.hopes))
             proved, first = float(gains(bounds.lower).max()), first_largest(most, 0.0)
@@ -228,10 +241,7 @@ class SetSearch:
                 break
             bar = bounds.lower[now] + proved * price[first]
             self.tighten(int(wider[first]), bar, self.worth)
-        if len(wider) == 0:
-            return None
-        best = int(wider[first_largest(gains(bounds.lower), 0.0)])
-        return best if bounds.lower[best] > bounds.lower[now] + self.worth else None
+        return int(wider[first_largest(gains(bounds.lower), self.same)])
 
     def cheapest(self, enough: float, allowed: Mask | None = None) -> int | None:
         """The cheapest set that guarantees so much; None if none does, or time is up."""
@@ -291,19 +301,18 @@ class SetSearch:
                 chosen = fewer
         return chosen
 
-    def ordered(self, chosen: int) -> list[int]:
-        """The features of a set, what gains most for its cost first."""
-        bounds, now, order = self.bounds, 0, list[int]()
-        while now != chosen:
-            left = [j for j in range(len(self.free)) if (chosen & ~now) >> j & 1]
-            wider = np.array([now | 1 << j for j in left])
-            for each in wider[: 0 if self.patience.over() else len(wider)]:
-                self.tighten(int(each), room=self.worth)
-            gains = (bounds.lower[wider] - bounds.lower[now]) / (self.cost[wider] - self.cost[now])
-            first = first_largest(gains, self.same)
-            order.append(self.free[left[first]])
-            now = int(wider[first])
-        return order
+    def ordered(self, chosen: int, now: int = 0) -> list[int]:
+        """The features of a set beside those of another, those first that gain most for their
+        cost, several together if they gain more than one alone."""
+        more = chosen & ~now
+        count = more.bit_count()
+        if count <= 1:
+            return list(self.bounds.members(more))
+        between = self.order[((self.order & now) == now) & ((self.order & ~chosen) == 0)]
+        added = self.size[between] - self.size[now]
+        most = count - 1 if count <= TOGETHER else 2
+        first = self._gains_most(now, between[(added > 0) & (added <= most)])
+        return [*self.ordered(first, now), *self.ordered(chosen, first)]
 
     def curve(self, part: Part | None = None) -> bool:
         """Tighten bounds until it is known what each cost buys; whether it was."""
@@ -386,4 +395,4 @@ def _twelve_digits(values: Floats) -> Floats:
     return np.array([float(f"{value:.12g}") for value in different.tolist()])[places]
 
 
-__all__ = ["WORTH", "Known", "Mask", "SetSearch", "Watch"]
+__all__ = ["Known", "Mask", "SetSearch", "Watch"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays import frozen
 from ...mdp import clock
-from ...precision import ROUNDED
+from ...precision import ROUNDED, first_largest
 from ...teachers import GapGreedy
 from ...teachers.set_bounds import MOST
 from ...teaching.rounds import Proved
@@ -19,8 +19,9 @@ from ..problem import Problem
 from .kept import Kept
 from .limited_sets import LimitedSets
 from .patience import Cut, Patience
-from .set_search import Mask, SetSearch, Watch
+from .set_search import Known, Mask, SetSearch, Watch
 from .whole_reward import first_look
+from .worth import CLEARLY, at_stake
 
 # Of the time for the search, what is added to find what a plan does not need.
 THIN = 0.25
@@ -50,6 +51,8 @@ class SetToTeach:
     free : how many features there are to choose from
     sets : how many sets were looked at by themselves
     proved : the reward that is proved of who was taught some features; None if that is not known
+    part_way : Known, of the sets that were tried and clearly beat some of the first steps for no
+        more, the one that gains most for its cost; None if none does
     """
 
     searched: Searched
@@ -57,6 +60,7 @@ class SetToTeach:
     free: int = 0
     sets: int = 0
     proved: Proved | None = field(default=None, compare=False, repr=False)
+    part_way: Known | None = None
 
 
 @dataclass(frozen=True)
@@ -138,13 +142,14 @@ def set_to_teach(
         return SetToTeach(Searched.TEACHER)
     searched, proved = Searched.SOME if found is None else Searched.ALL, search.proved
     chosen = sets.proved() if found is None else found  # what was proved by then counts
-    order = search.bounds.members(chosen)
+    order, instead = search.bounds.members(chosen), None
     with patience.work():
         if found is None and not limits:
             chosen = _needed(search, chosen)
         order = search.bounds.members(chosen)
         order = tuple(search.ordered(chosen))
-    return SetToTeach(searched, order, free, search.tried, proved)
+        instead = None if limits else _part_way(search, order, allowed)
+    return SetToTeach(searched, order, free, search.tried, proved, instead)
 
 
 def _begun(
@@ -168,6 +173,27 @@ def _best(search: SetSearch, sets: LimitedSets, allowed: Mask, limits: bool) -> 
         if sets.chosen is not None:
             return sets.chosen
     return sets.closest() if limits else search.best(allowed)
+
+
+def _part_way(search: SetSearch, order: tuple[int, ...], allowed: Mask) -> Known | None:
+    """Of the sets that clearly beat some of the steps before the last for no more, the one that
+    gains most for its cost, if any does."""
+    lower, cost, clearly = search.bounds.lower, search.cost, CLEARLY * at_stake(search.problem)
+    steps = [search.number(order[:count]) for count in range(1, len(order))]
+    for step in steps:
+        if not search.patience.over():
+            search.tighten(step, room=search.worth)
+
+    def beats(each: int) -> bool:
+        even = (lower[step] for step in steps if cost[step] >= cost[each])
+        return bool(allowed[each]) and any(lower[each] > at + clearly for at in even)
+
+    found = [each for each in search.envelope() if beats(each)]
+    if not found:
+        return None
+    gains = (lower[found] - lower[0]) / (cost[found] - cost[0])
+    best = found[first_largest(gains, search.same)]
+    return search.told(best, search.reward(best))
 
 
 def _needed(search: SetSearch, chosen: int) -> int:

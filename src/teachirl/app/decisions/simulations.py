@@ -55,6 +55,7 @@ class Outcome(enum.Enum):
     TOO_LARGE = enum.auto()
     REFUSED = enum.auto()
     CUT = enum.auto()
+    INTERRUPTED = enum.auto()
 
     def __repr__(self) -> str:
         return self.name
@@ -68,7 +69,8 @@ class Simulated:
     ----------
     name : of the learner
     outcome : Outcome: it learned, is the worst case that is known, was stopped as the world is
-        large, was left out as the world is too large, raised an error, or its turn never came
+        large, was left out as the world is too large, raised an error, or its turn never came, as
+        time was up or after Ctrl-C
     performance : its relative performance; None if it was not simulated
     mismatch : ‖A(μ_L − μ_T)‖, between it and the demonstration; None if it was not simulated
     status : LearnStatus, how its learning ended; None if it did not learn
@@ -102,14 +104,15 @@ def simulate(
     iterator of Simulated
     """
     for kind in LEARNERS:
-        found = Simulated(kind.__name__, Outcome.CUT)
+        found = None
         if not patience.over():
             with patience.strictly():
                 if isinstance(problem.learner, kind):
                     found = _learned(problem, problem.learner, None)
                 else:
                     found = _usual(problem, kind, certificate, mismatch)
-        yield found
+        why = Outcome.INTERRUPTED if patience.interrupted else Outcome.CUT
+        yield found or Simulated(kind.__name__, why)
 
 
 def _usual(

@@ -58,6 +58,9 @@ class Stakes:
     most_lost : Difference, the feature through which the worst policy that looks right loses most;
         None if none loses, or no such policy was found
     goals : GoalResult of each goal
+    shown : what is shown earns, where that is something else than what the expert does; else None
+    shown_of_it : how much of that feature is in what is shown; None if that is not told, or none
+        loses
     """
 
     performance: float
@@ -66,6 +69,8 @@ class Stakes:
     loss: float
     most_lost: Difference | None
     goals: tuple[GoalResult, ...]
+    shown: float | None = None
+    shown_of_it: float | None = None
 
     @property
     def met(self) -> bool:
@@ -95,6 +100,9 @@ def stakes(
     if worst is not None and problem.world.model is None:  # else its world is its own
         most = _first_lost(differences(problem.mdp, weights, expert.expectations, worst))
     own = goals.own(shown)
+    amounts = shown.expectations
+    other = bool(differences(problem.mdp, weights, expert.expectations, amounts))
+    there = dict(zip(map(problem.mdp.feature_name, range(len(amounts))), amounts, strict=True))
     return Stakes(
         promise.performance,
         promise.reward,
@@ -107,6 +115,8 @@ def stakes(
             )
             for goal in goals
         ),
+        float(weights @ amounts) + 0.0 if other else None,
+        float(there[most.name]) if other and most is not None else None,
     )
 
 

@@ -44,7 +44,8 @@ class Step:
     mismatch : how far the simulated learner is from the demonstration, in its features
     new_demonstration : whether another policy is demonstrated from this step on
     alternative : what the teacher would have chosen were that feature not there; None if nothing
-        else would help, or the feature is required
+        else would help, the feature is required, or the set was chosen as a whole, and what would
+        be chosen guarantees more than this step of it
     """
 
     feature: int | None

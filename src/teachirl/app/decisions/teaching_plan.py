@@ -9,6 +9,7 @@ from functools import cached_property
 from ...demonstrations.demonstration import Demonstration
 from ...guarantees.sensitivity import Sensitivity
 from ...mdp.policy import Policy
+from ...precision import ROUNDED
 from ...selection.distance_from_optimal import GreedyGap
 from ...teaching.goal import GoalKind
 from ...teaching.lesson import Lesson
@@ -21,9 +22,11 @@ from .misses import if_missed
 from .once_recorded import OnceRecorded, once_recorded
 from .patience import Cut, Patience
 from .readings import Reading, Readings, both_readings, readings
+from .set_search import Known
 from .set_to_teach import SetToTeach
 from .stakes import Stakes
 from .steps import Step
+from .worth import CLEARLY, at_stake
 
 
 class Ending(enum.Enum):
@@ -149,6 +152,22 @@ class TeachingPlan:
         """The relative performance to be guaranteed; None if none was asked for."""
         goals = (each.goal for each in self.stakes.goals)
         return next((goal.wanted for goal in goals if goal.kind is GoalKind.GUARANTEE), None)
+
+    @property
+    def part_way(self) -> tuple[Known, Step] | None:
+        """A set that guarantees clearly more than a step before the last and costs no more, and
+        the last such step: for who means to stop part-way; None if none is known."""
+        other, problem = self.chosen.part_way, self.problem
+        if other is None:
+            return None
+        clearly = CLEARLY * at_stake(problem)
+        beaten = (
+            step
+            for step in self.steps[self.stop - 1 : 0 : -1]
+            if step.cost >= other.cost * (1.0 - ROUNDED) and other.reward > step.reward + clearly
+        )
+        step = next(beaten, None)
+        return None if step is None else (other, step)
 
     @property
     def taught(self) -> tuple[Step, ...]:

@@ -10,6 +10,7 @@ from ...figures.digits import (
     at_least,
     at_most,
     counted,
+    number,
     percent_at_least,
     risk,
     small,
@@ -37,6 +38,7 @@ from .elements import (
 from .expert import baseline_words, what_the_expert_does
 from .inferred import other_weights
 from .notes import LEFT_OUT, cut_short, why_below
+from .sensitivity import how_frail
 from .stakes import (
     goals_elements,
     goals_sentence,
@@ -44,8 +46,9 @@ from .stakes import (
     recorded,
     reward_facts,
     reward_range,
+    shown_facts,
     stakes_sentence,
-    the_expert,
+    what_is_shown,
     who_earns,
     why_out_of_reach,
 )
@@ -53,6 +56,7 @@ from .tables import differences_table, policy_rows
 
 REWARDS = ("best", "worst", "expert")
 MISTAKEN = "The worst policy that could be mistaken for the expert's"
+MISTAKEN_FOR_SHOWN = "The worst policy that could be mistaken for what is shown"
 MISTAKEN_FOR_OPTIMAL = "The worst policy that could be mistaken for the optimal one"
 RELATIVE = "teaching risk in what policies can change"
 EXPLAINED = {
@@ -76,18 +80,20 @@ EXPLAINED = {
 
 def assessment_headline(problem: Problem, found: Assessment) -> Headline:
     """The numbers and the sentences that matter most."""
-    hidden = Fact("teaching risk", found.risk, risk, "risk")
+    hidden, tells = Fact("teaching risk", found.risk, risk, "risk"), _risk_tells(found)
+    spot = found.blind_spot
     return (
         Fact("guaranteed as things stand", found.guaranteed, percent_at_least, "guaranteed"),
         *reward_facts(problem, found.stakes, "as things stand"),
-        *((hidden,) if _risk_tells(found) else ()),
+        *((hidden,) if tells else ()),
     ), (
         Sentence(_of_everyone(found)),
         stakes_sentence(problem, found.stakes, "As things stand"),
+        how_frail(problem, found),
         other_weights(found.doubt, "as things stand"),
         Sentence(_goals_now(found)),
         cut_short(found.cut, found.patience.seconds, kept=found.unfinished),
-        Sentence(found.blind_spot.sentence, "blind_spot"),
+        Sentence(spot.sentence if tells else spot.confused, "blind_spot"),
     )
 
 
@@ -141,7 +147,7 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
     hidden = Fact("teaching risk", found.risk, risk, "risk")
 
     def earns(reward: float) -> str:
-        return at_least(reward, scale)  # as what is guaranteed, so that they can be compared
+        return number(reward, scale)  # nothing is promised here: as all commands say it
 
     zero: tuple[Fact, ...] = ()
     if problem.baseline.policy is not None:
@@ -159,7 +165,9 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
                 (
                     Fact("the best policy earns", found.best, earns),
                     Fact(who_earns(problem), found.expert, earns),
-                    Fact("the worst policy earns", found.worst, earns),
+                    *shown_facts(found.stakes.shown, earns),
+                    # As what is guaranteed, so that they can be compared.
+                    Fact("the worst policy earns", found.worst, lambda x: at_least(x, scale)),
                     *zero,
                     *(() if _risk_tells(found) else (hidden,)),
                     Fact(RELATIVE, found.relative_risk, risk, "relative_risk"),
@@ -183,7 +191,7 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
                 {"expert": found.demonstration.policy, "worst": found.witness},
                 "as things stand",
                 found.patience,
-                "optimal" if problem.guessed else "expert",
+                _column_of_shown(problem),
             ),
         ),
     )
@@ -210,7 +218,7 @@ def what_is_guaranteed(problem: Problem, found: Assessment) -> Section:
     """What is proved of the learner before anything is taught, from loose to exact."""
     proved, scale = found.certificate, reward_range(problem)
     bounds = {each.name: each for each in proved.bounds}
-    expert = the_expert(problem)
+    expert = what_is_shown(problem)
     said = {name: proved.in_words(each, scale, expert) for name, each in bounds.items()}
 
     def explained(each: Guarantee) -> Section:
@@ -240,20 +248,33 @@ def what_is_guaranteed(problem: Problem, found: Assessment) -> Section:
 
 def _could_go_wrong(problem: Problem, found: Assessment) -> Section:
     """The worst policy that looks the same, feature by feature."""
-    whose, title = "recorded" if recorded(problem) else "expert", MISTAKEN
-    if problem.guessed:
-        whose, title = "optimal", MISTAKEN_FOR_OPTIMAL
+    whose, title = "recorded" if recorded(problem) else _column_of_shown(problem), MISTAKEN
+    called = ""
+    if problem.chosen is not None:
+        title, called = MISTAKEN_FOR_SHOWN, "in what is shown"
+    elif problem.guessed:
+        title = MISTAKEN_FOR_OPTIMAL
     table = differences_table(
         "How the worst policy differs", found.differences, (whose, "worst", "reward lost")
     )
     elements: tuple[Element, ...] = (table,)
     if found.differences:
-        figure = differences_figure(found.differences, (the_expert(problem), "the worst"))
+        figure = differences_figure(found.differences, (what_is_shown(problem), "the worst"))
         worst = found.differences[0]
-        elements = (Sentence(most_lost(problem, worst) if worst.lost > 0.0 else ""), figure, table)
+        said = most_lost(problem, worst, whose=called) if worst.lost > 0.0 else ""
+        elements = (Sentence(said), figure, table)
+    elif found.witness is not None and not found.compared:
+        elements = (Sentence("There was no time to see how it differs."), table)
     elif found.witness is not None:
-        elements = (Sentence(f"It has as much of each feature as {the_expert(problem)}."), table)
+        elements = (Sentence(f"It has as much of each feature as {what_is_shown(problem)}."), table)
     return Section(title, elements)
+
+
+def _column_of_shown(problem: Problem) -> str:
+    """What a column of the policy that is shown is called."""
+    if problem.chosen is not None:
+        return "shown"
+    return "optimal" if problem.guessed else "expert"
 
 
 def what_learners_do(problem: Problem, found: Assessment) -> Section:
@@ -293,6 +314,7 @@ def _ended(each: Simulated, transitions: int, rows: int) -> str:
         ),
         Outcome.REFUSED: f"not simulated: {each.error}",
         Outcome.CUT: "not simulated: cut short, as the time for it was up",
+        Outcome.INTERRUPTED: "not simulated, as it was interrupted",
     }
     return said[each.outcome]
 
@@ -310,13 +332,16 @@ def how_the_expert_looks(problem: Problem, found: Assessment) -> Section:
         said = Sentence(proved.theorem_2.sentence), Sentence(_look(proved.look))
         allowed = _for_the_recordings(found, "Both allow")
         said += (Sentence(f"{allowed} It is no sign of missing features."),) if allowed else ()
+    expert, does = what_is_shown(problem), "does" if problem.chosen is None else "is"
     about = (
         "Theorem 2 of the paper and the exact answer ask the other way round: is there a reward in "
-        "the learner's own features under which the expert does the best there is? If not, a "
-        "learner who looks for such a reward will do something else than the expert, and may say "
-        "that the expert makes mistakes."
+        f"the learner's own features under which {expert} {does} the best there is? If not, "
+        f"a learner who looks for such a reward will do something else than {expert}, and may say "
+        f"that {expert} makes mistakes."
     )
-    title = "Can the expert's behaviour look optimal to the learner?"
+    own = not problem.guessed and problem.chosen is None
+    who = "the expert's behaviour" if own else expert
+    title = f"Can {who} look optimal to the learner?"
     return Section(title, (Explanation(about), Bullets(said, "looks")))
 
 

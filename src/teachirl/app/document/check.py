@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ...figures.digits import NOTHING, at_least, money, number, percent
+from ...figures.digits import NOTHING, money, number, percent, visible
 from ..decisions import Check, Notice, Oddity
 from ..problem import Problem
 from ..problem.places import listed
 from .elements import Bullets, Column, Data, Fact, Facts, Headline, Section, Sentence, Table
 from .expert import what_the_expert_does
-from .stakes import impossible_goals, recorded, reward_range, the_expert, who_earns
+from .stakes import impossible_goals, recorded, reward_range, shown_facts, the_expert, who_earns
 
 # Letters that are read at a glance.
 GLANCE = 120
@@ -21,7 +21,8 @@ def check_headline(problem: Problem, found: Check) -> Headline:
     """The numbers and the sentences that matter most."""
     mdp = problem.mdp
     # What is odd about the expert stands above.
-    said = "Beside that, no mistake was found" if found.account.doubtful else "No mistake was found"
+    told = found.account.doubtful or found.account.tell_left_lying
+    said = "Beside that, no mistake was found" if told else "No mistake was found"
     if found.notices:
         said += f", but look at {_counted(len(found.notices), 'thing')} below"
     return (
@@ -45,7 +46,12 @@ def what_there_is(problem: Problem, found: Check) -> Section:
     """All features, and what the expert does with them."""
     per = None if found.undiscounted is None else f"per {found.undiscounted.per}"
     unit = "pairs" if problem.mdp.features_per_pair else "states"
-    earned = partial(at_least, scale=reward_range(problem))  # as all commands say it
+    # Nothing is promised here: to the nearest digit, as what it is the sum of.
+    earned = partial(number, scale=reward_range(problem))
+    collected = partial(visible, scale=max(abs(each.expert) for each in found.features))
+    plain = partial(visible, scale=max(abs(each.undiscounted or 0.0) for each in found.features))
+    account, instead = found.account, found.account.instead
+    both = account.record is not None or instead is not None
     seen, whose = recorded(problem), "optimal" if problem.guessed else "expert"
     title = f"Features, and what {'was recorded' if seen else f'{the_expert(problem)} does'}"
     table = Table(
@@ -58,9 +64,9 @@ def what_there_is(problem: Problem, found: Check) -> Section:
             Column("least", "least", number),
             Column("most", "most", number),
             Column("share", f"{unit} with it", percent),
-            Column("expert", "recorded" if seen else whose, number),
-            Column("undiscounted", per, lambda x: NOTHING if x is None else number(x)),
-            Column("earned", "earns", number),
+            Column("expert", "recorded" if seen else whose, collected),
+            Column("undiscounted", per, lambda x: NOTHING if x is None else plain(x)),
+            Column("earned", "earns", earned),
         ),
         found.features,
         "features",
@@ -87,11 +93,18 @@ def what_there_is(problem: Problem, found: Check) -> Section:
     return Section(
         title,
         (
-            Facts((Fact(who_earns(problem), found.reward, earned, "reward"),)),
+            Facts(
+                (
+                    Fact(who_earns(problem), found.reward, earned, "reward"),
+                    *shown_facts(
+                        None if instead is None else instead.reward, earned, "shown_reward"
+                    ),
+                )
+            ),
             table,
             Sentence(about),
             combinations,
-            *(() if found.account.record is None else (what_the_expert_does(found.account),)),
+            *((what_the_expert_does(found.account),) if both else ()),
             Data("undiscounted_per", lambda: found.undiscounted and found.undiscounted.per),
         ),
     )

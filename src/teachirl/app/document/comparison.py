@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -10,9 +11,14 @@ from ...figures.digits import NOTHING, ROUNDING, at_least, at_most, number, perc
 from ..decisions import Differing
 from .elements import Column, Document, Section, Sentence, Table
 
+EXPERT, OPTIMAL = "the expert", "an optimal policy for the estimate"
+
 
 def comparison(
-    names: tuple[str, str], asked: tuple[Differing, ...], found: tuple[Differing, ...]
+    names: tuple[str, str],
+    asked: tuple[Differing, ...],
+    found: tuple[Differing, ...],
+    expert: str = EXPERT,
 ) -> Document:
     """What two files say differently, and what follows from it.
 
@@ -21,26 +27,55 @@ def comparison(
     names : what to call the two
     asked : in what the problem files differ; empty if they are results
     found : in what the results differ
+    expert : who stands for the expert in them, see `who_is_shown`
 
     Returns
     -------
     Document
     """
-    said = "" if found else "Nothing differs."
+    said, words = "" if found else "Nothing differs.", partial(_words, expert=expert)
     return Document(
         "comparison",
         f"{names[0]} and {names[1]}",
         (
-            Section("What is asked", (_table("asked", names, asked),)),
-            Section("What is found", (_table("found", names, found), Sentence(said))),
+            Section("What is asked", (_table("asked", names, asked, attrgetter("what")),)),
+            Section("What is found", (_table("found", names, found, words), Sentence(said))),
         ),
     )
 
 
-def _table(key: str, names: tuple[str, str], rows: tuple[Differing, ...]) -> Table:
+def who_is_shown(*files: Mapping[str, Any]) -> str:
+    """Who stands for the expert in results, as JSON has them: nobody saw what one does whose
+    weights are inferred, but for the recordings.
+
+    Parameters
+    ----------
+    files : the results of each problem, by the names of JSON
+
+    Returns
+    -------
+    str; both, where it differs or cannot be told
+    """
+    who: dict[str, None] = {}
+    for results in files:
+        lists = [result.get("expert") for result in results.values()]
+        entries = [each for some in lists if isinstance(some, list) for each in some]
+        guessed = any(isinstance(each, Mapping) and "recorded" in each for each in entries)
+        told = entries or not any(result.get("inferred") for result in results.values())
+        who |= {} if guessed else {EXPERT: None}
+        who |= {OPTIMAL: None} if guessed or not told else {}
+    return " or ".join(who)
+
+
+def _table(
+    key: str,
+    names: tuple[str, str],
+    rows: tuple[Differing, ...],
+    words: Callable[[Differing], str],
+) -> Table:
     columns = (
         Column("what", None),
-        Column("", "what", value=_words if key == "found" else attrgetter("what")),
+        Column("", "what", value=words),
         Column("", names[0], value=lambda each: _shown(each, each.first)),
         Column("", names[1], value=lambda each: _shown(each, each.second)),
         Column("first", None),
@@ -49,13 +84,18 @@ def _table(key: str, names: tuple[str, str], rows: tuple[Differing, ...]) -> Tab
     return Table("What differs", columns, rows, key)
 
 
-def _words(row: Differing) -> str:
+def _words(row: Differing, expert: str) -> str:
     """What a number of a result is, in the words of the other commands."""
+    whose = f"{expert}'s" if expert == EXPERT else f"that of {expert}"
     result, *path = row.path
     about = path[1] if len(path) == 3 else ""
     where = (path[0], path[2]) if len(path) == 3 else tuple(path)
     said = WORDS.get(where)
-    words = said.format(about) if said else ", ".join(path).replace("_", " ")
+    words = (
+        said.format(about, expert=expert, whose=whose)
+        if said
+        else ", ".join(path).replace("_", " ")
+    )
     return f"{RESULTS.get(result, result)}: {words}"
 
 
@@ -70,7 +110,7 @@ def _shown(row: Differing, value: Any) -> str:
         return str(value)
     *above, name = row.path
     sizes = [abs(x) for x in (row.first, row.second) if isinstance(x, (int, float))]
-    if abs(value) <= ROUNDING * max(sizes):
+    if abs(value) <= ROUNDING * max(*sizes, row.scale):
         value = 0.0
     rounded = ROUNDED.get(name, number)
     if "goals" in above and "guarantee" not in above:  # an amount, guaranteed from either side
@@ -91,31 +131,36 @@ RESULTS = {"assessment": "as things stand", "plan": "the plan", "frontier": "wha
 # By where a number stands in JSON; of an entry of a list, by the list and the field.
 WORDS = {
     ("guaranteed_reward",): "reward guaranteed",
-    ("expert_reward",): "the expert earns",
-    ("loss",): "behind the expert at most",
+    ("expert_reward",): "{expert} earns",
+    ("loss",): "behind {expert} at most",
     ("most_lost",): "most can be lost through",
     ("risk",): "teaching risk",
     ("stop",): "steps to take",
     ("enough_at_least",): "enough costs at least",
     ("reward", "best"): "the best policy earns",
     ("reward", "worst"): "the worst policy earns",
-    ("reward", "expert"): "the expert earns",
+    ("reward", "expert"): "{expert} earns",
+    ("shown_reward",): "what is shown earns",
     ("goals", "wanted"): "{}, asked for",
     ("goals", "guaranteed"): "{}, guaranteed",
     ("goals", "own"): "{}, what is shown has",
     ("goals", "met"): "{}, is it met?",
     ("expert", "weight"): "weight of {}",
-    ("expert", "amount"): "{}, the expert's",
-    ("expert", "earned"): "{}, what it earns the expert",
+    ("expert", "amount"): "{}, {whose}",
+    ("expert", "earned"): "{}, what it earns {expert}",
+    ("expert", "recorded"): "{}, recorded",
+    ("expert", "recorded_earned"): "{}, what it earns in the recordings",
+    ("expert", "shown"): "{}, in what is shown",
+    ("expert", "shown_earned"): "{}, what it earns in what is shown",
     ("expert", "least"): "{}, the least of all policies",
     ("expert", "most"): "{}, the most of all policies",
     ("differences", "other"): "{}, the worst policy's",
     ("differences", "lost"): "reward lost through {}",
-    ("amounts", "expert"): "{}, the expert's, not discounted",
+    ("amounts", "expert"): "{}, {whose}, not discounted",
     ("amounts", "worst"): "{}, the worst policy's, not discounted",
     ("sensitivity", "guaranteed"): "guaranteed to learners who miss by {}",
     ("sensitivity", "reward"): "reward guaranteed to learners who miss by {}",
 }
 
 
-__all__ = ["comparison"]
+__all__ = ["comparison", "who_is_shown"]

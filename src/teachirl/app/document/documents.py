@@ -134,7 +134,9 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
     whole = [each for each in found if getattr(each, "cut", None) is None]
     headlines = [KINDS[type(each)].headline(problem, each) for each in found]
     facts, sentences = (tuple(chain.from_iterable(each)) for each in zip(*headlines, strict=True))
-    facts = tuple({fact.label: fact for fact in facts}.values())  # those that two have are one
+    # Those that two have are one.
+    facts = tuple({fact.label: fact for fact in facts}.values())
+    sentences = tuple(dict.fromkeys(sentences))
     known = _first(found, Assessment)
     told = known or _first(found, Check)
     patience = next((each.patience for each in _patient(found)), Patience())

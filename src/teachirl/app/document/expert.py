@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ...figures.digits import NOTHING, ROUNDING, number, visible
-from ..decisions import Collected, ExpertAccount, Record
+from ..decisions import Collected, ExpertAccount, Instead, Record
 from ..problem import Baseline
 from .elements import Column, Section, Sentence, Table
 from .notes import LEFT_OUT
@@ -42,6 +42,14 @@ def what_the_expert_does(account: ExpertAccount) -> Section:
             Column("recorded", None),
             Column("recorded_earned", "earns", shown),
         )
+    chosen: tuple[Column, ...] = ()
+    if account.instead is not None:
+        title = "What the expert does, and what is shown"
+        chosen = (
+            Column("", "shown", value=lambda each: number(each.shown, _scale(each))),
+            Column("shown", None),
+            Column("shown_earned", "earns", shown),
+        )
     table = Table(
         f"The features that count: how much {who} has of each, and what that earns",
         (
@@ -51,6 +59,7 @@ def what_the_expert_does(account: ExpertAccount) -> Section:
             Column("", whose, value=lambda each: number(each.amount, _scale(each))),
             Column("amount", None),
             Column("earned", "earns", shown),
+            *chosen,
             Column("", "policies have", value=_range),
             Column("least", None),
             Column("most", None),
@@ -62,15 +71,19 @@ def what_the_expert_does(account: ExpertAccount) -> Section:
     idle = f"{_capital(baseline_words(account.idle))} earns {shown(account.idle_reward)}."
     if math.isnan(account.idle_reward):
         idle = f"What {baseline_words(account.idle)} earns: {LEFT_OUT}"
-    small = [each for each in account.never_collected if each not in account.passed_over]
-    where = "in what was recorded " if account.estimated else ""
-    left = f"{_capital(where + who)} never collects {_earning(small)}." if small else ""
+    left = "" if account.tell_left_lying else _left_lying(account)
     return Section(title, (table, Sentence(idle), Sentence(left)))
 
 
 def warnings(account: ExpertAccount) -> tuple[Sentence, ...]:
     """What is odd about the expert; nothing if all seems well."""
     return tuple(map(Sentence, _warnings(account)))
+
+
+def _left_lying(account: ExpertAccount) -> str:
+    """What is never collected, and little beside all else; empty if there is none."""
+    where, left = "in what was recorded " if account.estimated else "", account.left_lying
+    return f"{_capital(where + _who(account))} never collects {_earning(left)}." if left else ""
 
 
 def _who(account: ExpertAccount) -> str:
@@ -98,15 +111,22 @@ def _of_the_record(account: ExpertAccount, record: Record) -> Iterator[str]:
 
 
 def _warnings(account: ExpertAccount) -> Iterator[str]:
+    if account.instead is not None and account.instead.doubtful:
+        yield (
+            "Look at what is shown first: the policy that was chosen for this learner "
+            f"{of_little_use(account.instead, _who(account))}. "
+            f'show = "optimal" in [demonstration] shows what {_who(account)} does.'
+        )
     seen = "in what was recorded " if account.estimated else ""
     first, it = "Look at the expert first", "it"
     if account.record is not None:
         yield from _of_the_record(account, account.record)
         first, it = "Look at the estimate first", _who(account)
     if account.passed_over:
+        never = all(each.never_collected for each in account.passed_over)
         yield (
-            f"{first}: {seen}{it} never collects {_earning(account.passed_over)}. "
-            "Is the reward what you mean?"
+            f"{first}: {seen}{it} {'never' if never else 'hardly ever'} collects "
+            f"{_earning(account.passed_over)}. Is the reward what you mean?"
         )
     if account.never_avoided:
         yield (
@@ -122,6 +142,24 @@ def _warnings(account: ExpertAccount) -> Iterator[str]:
             f"({number(account.idle_reward)}). What is guaranteed of those who imitate it is worth "
             "little."
         )
+    if account.tell_left_lying:
+        yield f"{_left_lying(account)} Is that meant?"
+
+
+def of_little_use(shown: Instead, expert: str) -> str:
+    """What a policy that is shown in the expert's place does not do."""
+    said = f"earns {number(shown.reward, shown.expert)}"
+    if shown.hardly_better:
+        worse = shown.reward < shown.idle_reward - ROUNDING * abs(shown.expert)
+        said += (
+            f", {'less' if worse else 'hardly better'} than {baseline_words(shown.idle)} "
+            f"({number(shown.idle_reward, shown.expert)})"
+        )
+    said += f", where {expert} earns {number(shown.expert)}"
+    if shown.uncollected:
+        worth = number(shown.worth)
+        said += f"; it never collects {few(shown.uncollected)}, which earns {worth} there"
+    return said
 
 
 def _earning(features: Sequence[Collected]) -> str:
@@ -133,9 +171,13 @@ def _earning(features: Sequence[Collected]) -> str:
 
 
 def _names(features: Sequence[Collected]) -> str:
-    names = ", ".join(each.name for each in features[:NAMED])
-    more = len(features) - NAMED
-    return f"{names} and {more} more" if more > 0 else names
+    return few([each.name for each in features])
+
+
+def few(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - NAMED
+    return f"{', '.join(names[:NAMED])}{f' and {more} more' if more > 0 else ''}"
 
 
 def _range(each: Collected) -> str:
@@ -152,4 +194,4 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-__all__ = ["baseline_words", "warnings", "what_the_expert_does"]
+__all__ = ["baseline_words", "few", "of_little_use", "warnings", "what_the_expert_does"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ...figures.digits import (
     NOTHING,
-    asked,
     at_least,
     at_most,
     money,
@@ -28,6 +27,7 @@ from .stakes import (
     stakes_sentence,
     why_out_of_reach,
 )
+from .worth import told_apart
 
 
 def frontier_headline(problem: Problem, found: Frontier) -> Headline:
@@ -111,7 +111,7 @@ def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
         (
             frontier_figure(found),
             table,
-            Sentence(_method(found), "method"),
+            Sentence(_method(problem, found), "method"),
             *goals_elements(found.stakes),
             Data("exact", lambda: found.exact),
             Data("sets", lambda: found.sets),
@@ -137,9 +137,9 @@ def _loss_column(problem: Problem, found: Frontier) -> tuple[Column, ...]:
     )
 
 
-def _method(found: Frontier) -> str:
+def _method(problem: Problem, found: Frontier) -> str:
     """What was searched, and what is known of the rest."""
-    add = asked(found.worth)
+    add = told_apart(problem, found.worth)
     if found.exact:
         return (
             f"Exact: shown the same, no set of features guarantees {add} more for its cost. There "

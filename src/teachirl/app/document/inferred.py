@@ -27,10 +27,9 @@ def other_weights(doubt: WeightDoubt | None, when: str) -> Sentence:
     """
     if doubt is None:
         return Sentence("")
-    low, high = _range(doubt)
     return Sentence(
         f"The weights were inferred, and are not certain: under these and {doubt.drawn} others "
-        f"that are as plausible, {low} to {high} are guaranteed {when}."
+        f"that are as plausible, {_range(doubt)} are guaranteed {when}."
     )
 
 
@@ -82,22 +81,26 @@ def _under_others(doubt: WeightDoubt | None, when: str) -> str:
     """What is guaranteed under other plausible weights, and of how many of them that holds."""
     if doubt is None:
         return f"What is guaranteed under other plausible weights: {LEFT_OUT}"
-    (low, high), least, most = _range(doubt), risk(doubt.risk[0]), risk(doubt.risk[1])
+    low = percent_at_least(doubt.guaranteed[0])
+    more = low if doubt.guaranteed[0] == 1.0 else f"{low} or more"
+    risks = " to ".join(dict.fromkeys(map(risk, doubt.risk)))
     return (
         f"Guarantees below are for the weights in the table. Under these and {doubt.drawn} "
-        f"others that were drawn from all that are plausible, {low} to {high} are guaranteed "
-        f"{when}, and the teaching risk is {least} to {most}. So under "
-        f"{percent_at_least(1.0 - doubt.beyond)} of all of them, spread evenly, {low} or more "
-        f"are guaranteed (confidence {asked(doubt.confidence)}, if the draws count as independent)."
+        f"others that were drawn from all that are plausible, {_range(doubt)} are guaranteed "
+        f"{when}, and the teaching risk is {risks}. So {more} are guaranteed under at least "
+        f"{percent_at_least(1.0 - doubt.beyond)} of all plausible weights, each of which counts as "
+        f"much (confidence {asked(doubt.confidence)}, if the draws count as independent)."
     )
 
 
-def _range(doubt: WeightDoubt) -> tuple[str, str]:
-    return percent_at_least(doubt.guaranteed[0]), percent_at_most(doubt.guaranteed[1])
+def _range(doubt: WeightDoubt) -> str:
+    """What is guaranteed, from the least to the most."""
+    ends = percent_at_least(doubt.guaranteed[0]), percent_at_most(doubt.guaranteed[1])
+    return " to ".join(dict.fromkeys(ends))
 
 
 PROVED = (
-    "The ends in the table are proved, by linear programs, if the expert is optimal but for slips; "
+    "The ends in the table are proved, by cone programs, if the expert is optimal but for slips; "
     "if it is soft, they are searched for."
 )
 SEARCHED = (

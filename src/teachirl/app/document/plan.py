@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...figures.digits import at_least, counted, money, percent_at_least, risk
+from ...figures.digits import at_least, at_most, counted, money, number, percent_at_least, risk
 from ...teaching.goal import Goal, GoalKind
 from ...teaching.lesson_record import LessonStatus
 from ..decisions import (
     Alternative,
     Difference,
     Ending,
+    Instead,
     Offer,
     OnceRecorded,
     Searched,
@@ -22,10 +23,11 @@ from ..problem import Problem, Show
 from .amounts import plain_amounts
 from .charts import plan_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
-from .expert import baseline_words
+from .expert import baseline_words, of_little_use
 from .inferred import other_weights
 from .notes import cut_short, why_below
 from .recordings import once_enough
+from .sensitivity import how_frail
 from .stakes import (
     all_asked_for,
     amount_of,
@@ -33,6 +35,7 @@ from .stakes import (
     given_up,
     goals_elements,
     goals_sentence,
+    recorded,
     reward_facts,
     reward_range,
     stakes_sentence,
@@ -40,6 +43,7 @@ from .stakes import (
     why_out_of_reach,
 )
 from .tables import differences_table, policy_rows
+from .worth import told_apart
 
 # Risks that differ by less are the same.
 SAME_RISK = 1e-6
@@ -57,8 +61,10 @@ def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
         Sentence(f"Teach, in this order: {names}." if names else "Teach nothing."),
         Sentence(why_to_stop(problem, plan), "reason"),
         Sentence(_searched(problem, plan), "searched"),
+        Sentence(_part_way(problem, plan), "part_way"),
         cut_short(plan.cut, plan.seconds, kept=True),
         stakes_sentence(problem, plan.stakes, "After that"),
+        how_frail(problem, plan),
         other_weights(plan.doubt, "by the plan"),
         Sentence(what_to_demonstrate(problem, plan), "demonstrate"),
     )
@@ -68,7 +74,9 @@ def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
     """Why to follow the plan as far as it says."""
     most, goals = percent_at_least(plan.steps[plan.stop].guaranteed), plan.stakes.goals
     if plan.ending is Ending.LITTLE_TO_GAIN:
-        reason = f"{most} are guaranteed, and the steps after it add less than 0.1 %."
+        reason = (
+            f"{most} are guaranteed, and the steps after it add less than {told_apart(problem)}."
+        )
     elif not goals:
         reason = f"{most} are guaranteed: {_why_no_more(problem, plan)}."
     elif plan.ending is Ending.REACHED:
@@ -111,22 +119,40 @@ def _why_no_more(problem: Problem, plan: TeachingPlan) -> str:
     if helpless and problem.matching.keeps(plan.demonstration):
         return (
             "with so little recorded, no feature that is left is proved to help, as it is known up "
-            f"to an error of its own; {_more_recorded(plan.once_recorded)}"
+            f"to an error of its own; {_more_recorded(plan)}"
         )
     if plan.chosen.searched is not Searched.ALL or not helpless or not given:
         return str(plan.lesson.status)
     return (
-        f"no set of features within {' and '.join(given)} guarantees 0.1 % more; teachirl frontier "
-        "says what others would"
+        f"no set of features within {' and '.join(given)} guarantees {told_apart(problem)} more; "
+        "teachirl frontier says what others would"
     )
 
 
-def _more_recorded(once: OnceRecorded | None) -> str:
-    """What to do about that."""
+def _more_recorded(plan: TeachingPlan) -> str:
+    """What to do about that, and what to buy until then."""
+    once = plan.once_recorded
     if once is None:
         return "record more"
-    said = once_enough(once)
-    return f"{said[:1].lower()}{said[1:-1]}"
+    said, now = once_enough(once), _until_then(plan, once)
+    return f"{said[:1].lower()}{said[1:] if now else said[1:-1]}{now}"
+
+
+def _until_then(plan: TeachingPlan, once: OnceRecorded) -> str:
+    """Which to buy now, where what these recordings suffice for is not what more of them would."""
+    own, then = [step.name for step in plan.taught], once.names
+    if not then or set(own) == set(then):
+        return ""
+    if not own:
+        return " Until so much is recorded, none of that is proved to help: buy nothing now"
+    vain = [name for name in own if name not in then]
+    if not vain:
+        return f" Of these, buy {', '.join(own)} now, and the others once so much is recorded"
+    return (
+        f" Which to buy now: the plan, {', '.join(own)}, is for these recordings as they are; if "
+        f"you mean to record so much, buy {', '.join(then)} instead, as {', '.join(vain)} "
+        f"{'is' if len(vain) == 1 else 'are'} not needed then"
+    )
 
 
 def _searched(problem: Problem, plan: TeachingPlan) -> str:
@@ -134,7 +160,7 @@ def _searched(problem: Problem, plan: TeachingPlan) -> str:
     chosen, goals = plan.chosen, plan.stakes.goals
     within = "" if problem.budget is None and problem.max_cost is None else " within the budget"
     if chosen.searched is Searched.ALL:
-        best = "guarantees 0.1 % more"
+        best = f"guarantees {told_apart(problem)} more"
         near = _missed(problem, plan)
         if goals and not near:
             best = "does it for less" if plan.reached else "comes as near for less"
@@ -161,15 +187,34 @@ def _searched(problem: Problem, plan: TeachingPlan) -> str:
     )
 
 
+def _part_way(problem: Problem, plan: TeachingPlan) -> str:
+    """What to buy instead of the first steps, if that is all that one means to buy."""
+    if plan.part_way is None:
+        return ""
+    (other, step), scale = plan.part_way, reward_range(problem)
+    names, one = ", ".join(other.features), len(other.features) == 1
+    return (
+        f"Who means to stop part-way does better with another set: {names}, for "
+        f"{money(other.cost)}, {'guarantees' if one else 'guarantee'} "
+        f"{percent_at_least(other.guaranteed)} ({at_least(other.reward, scale)} of reward), this "
+        f"plan after step {plan.steps.index(step)}, for {money(step.cost)}, "
+        f"{percent_at_least(step.guaranteed)} ({at_least(step.reward, scale)}). teachirl frontier "
+        "says what each cost buys."
+    )
+
+
 def what_to_demonstrate(problem: Problem, plan: TeachingPlan) -> str:
     """What to demonstrate, and whether something else would guarantee more."""
     show, scale = plan.show, reward_range(problem)
-    own = f"{percent_at_least(show.performance)} ({at_least(show.reward, scale)} of reward)"
+    own = (
+        f"{percent_at_least(show.performance)} ({number(show.reward, scale)} of reward; "
+        f"{_earner(problem)} earns {number(plan.stakes.expert, scale)})"
+    )
     now = f"{percent_at_least(show.now)} ({at_least(show.reward_now, scale)})"
     if show.since is not None:
         return (
             f"From step {show.since} on, demonstrate another policy: it reaches {own} itself, and "
-            f"guarantees more.{_given_up(problem, show.differences)}"
+            f"guarantees more.{_given_up(problem, show.differences)}{_use(problem, show.instead)}"
         )
     if show.optimal is not None:
         return (
@@ -203,13 +248,33 @@ def _offered(problem: Problem, offer: Offer, now: str, plan: TeachingPlan, scale
     then = f"{percent_at_least(offer.guaranteed)} ({at_least(offer.reward, scale)} of reward)"
     said = (
         f"A policy chosen for what the learner sees now would guarantee {then} instead of {now} "
-        f"before anything is taught, and earns {at_least(offer.own_reward, scale)} itself: no more "
-        f"than that could then be guaranteed.{_given_up(problem, offer.differences)}"
+        "before anything is taught,"
+    )
+    if offer.instead.hardly_better:
+        why = of_little_use(offer.instead, _earner(problem))
+        return f"{said} but is not worth showing: it {why}."
+    lost = plan.stakes.expert - offer.own_reward
+    less = f", {at_most(lost, scale)} less than {_earner(problem)}" if lost > 0.0 else ""
+    said += (
+        f" and earns {number(offer.own_reward, scale)} itself{less}: no more than that could then "
+        f"be guaranteed.{_given_up(problem, offer.differences)}"
     )
     if not offer.worse:
         return f'{said} show = "choose" in [demonstration] takes it.'
     promised = at_least(plan.stakes.reward, scale)
     return f"{said} This plan guarantees {promised}: choose that only if nothing is to be taught."
+
+
+def _earner(problem: Problem) -> str:
+    """Whose reward it is that another policy is measured by."""
+    return "the recorded expert" if recorded(problem) else the_expert(problem)
+
+
+def _use(problem: Problem, instead: Instead | None) -> str:
+    """What is odd about a policy that is shown in the expert's place."""
+    if instead is None or not instead.doubtful:
+        return ""
+    return f" Look at it first: it {of_little_use(instead, _earner(problem))}."
 
 
 def _given_up(problem: Problem, differences: tuple[Difference, ...]) -> str:

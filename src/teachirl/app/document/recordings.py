@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...figures.digits import asked, at_least, at_most, money, percent_at_least, small
+from ...figures.digits import asked, at_least, at_most, money, number, percent_at_least, small
 from ..decisions import Assessment, Enough, OnceRecorded, Readings, TeachingPlan
 from ..problem import Problem, Show
 from .elements import Bullets, Column, Section, Sentence, Table
@@ -103,7 +103,7 @@ def _earned(problem: Problem, both: Readings) -> str:
     mean = float(problem.weights @ problem.task.demonstration.expectations)
     return (
         f"The expert earns between {at_least(low, scale)} and {at_most(high, scale)} (confidence "
-        f"{asked(both.expert.confidence)}); {who_earns(problem)}, {at_least(mean, scale)}."
+        f"{asked(both.expert.confidence)}); {who_earns(problem)}, {number(mean, scale)}."
     )
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...figures.digits import asked, at_least, percent_at_least
+from ...figures.digits import asked, at_least, number, percent_at_least
+from ...views.worldview import Worldview
 from ..decisions import Assessment, TeachingPlan
-from ..decisions.misses import episodes_end
+from ..decisions.misses import episodes_end, frailty, quickly_told
 from ..problem import Problem
 from .charts import sensitivity_figure
 from .elements import Column, Data, Element, Explanation, Section, Sentence, Table
+from .expert import baseline_words
 from .notes import LEFT_OUT
-from .stakes import reward_range
+from .stakes import reward_range, the_expert
 
 TITLE = "If the learner misses what is shown"
 AFTER = ", after the plan"
@@ -35,6 +37,43 @@ NONE_SO_NEAR = (
     f"Where it says {NOBODY}, no policy comes so near to what is shown, and there is nothing to "
     "guarantee."
 )
+
+
+def how_frail(problem: Problem, found: Assessment | TeachingPlan) -> Sentence:
+    """How much imprecision the guarantee does not bear, in short; empty if it bears it, or if to
+    know that takes long: then the section says it.
+
+    Parameters
+    ----------
+    problem : Problem
+    found : Assessment or TeachingPlan
+
+    Returns
+    -------
+    Sentence
+    """
+    quick = quickly_told(problem, _view(found))
+    return Sentence(_frail(problem, found) if quick else "", "frail")
+
+
+def _view(found: Assessment | TeachingPlan) -> Worldview:
+    return found.view if isinstance(found, TeachingPlan) else found.problem.worldview
+
+
+def _frail(problem: Problem, found: Assessment | TeachingPlan) -> str:
+    weak = frailty(problem, found.demonstration, found.stakes, found.sensitivity)
+    if weak is None:
+        return ""
+    scale = reward_range(problem)
+    said = (
+        f"That is for learners who match to the last digit: of those who miss what is shown "
+        f"by {asked(weak.share)} of what policies can change, {at_least(weak.reward, scale)} of "
+        "reward is guaranteed, "
+    )
+    nothing = f"{baseline_words(weak.idle)} earns ({number(weak.idle_reward, scale)})"
+    if weak.worse_than_nothing:
+        return f"{said}less than {nothing}."
+    return f"{said}less than half of what {the_expert(problem)} earns beyond what {nothing}."
 
 
 def if_the_learner_misses(problem: Problem, found: Assessment | TeachingPlan) -> Section:
@@ -78,6 +117,7 @@ def if_the_learner_misses(problem: Problem, found: Assessment | TeachingPlan) ->
     points = [(shares[i], performances[i] or 0.0) for i in told if near[i]]
     elements: tuple[Element, ...] = (
         Explanation(ABOUT),
+        Sentence("" if quickly_told(problem, _view(found)) else _frail(problem, found)),
         Sentence(FROM_EXPERT if from_expert else ""),
         Sentence(FLATTERED if episodes_end(problem) else "", "flattered"),
         Table(
@@ -105,4 +145,4 @@ def _column(place: int, heading: str) -> Column:
     return Column("", heading, value=lambda row: row[1][place])
 
 
-__all__ = ["if_the_learner_misses"]
+__all__ = ["how_frail", "if_the_learner_misses"]

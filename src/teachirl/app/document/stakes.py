@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from ...figures.digits import (
+    DIGITS,
     ROUNDING,
     alike,
     asked,
@@ -14,6 +15,7 @@ from ...figures.digits import (
     exactly,
     number,
     percent_at_least,
+    promised_all,
 )
 from ...precision import SEARCH_TIE
 from ...teaching.goal import Goal, GoalKind
@@ -23,22 +25,34 @@ from .elements import Column, Data, Element, Fact, Section, Sentence, Table
 
 
 def reward_facts(problem: Problem, stakes: Stakes, when: str) -> tuple[Fact, ...]:
-    """What a percentage means: the reward that is guaranteed (`when`), and the expert's."""
+    """What a percentage means: the reward that is guaranteed (`when`), never more than it is, and
+    the expert's, which is no guarantee: to the nearest digit."""
     scale = reward_range(problem)
+    expert, least = number(stakes.expert, scale), at_least(stakes.reward, scale)
+    if abs(stakes.expert - stakes.reward) <= SEARCH_TIE * scale:
+        expert, least = promised_all(stakes.expert, stakes.reward, scale)
     return (
         Fact(
             f"reward guaranteed {when}",
             stakes.reward,
-            lambda x: at_least(x, scale),
+            lambda _: least,
             "guaranteed_reward",
         ),
         Fact(
             who_earns(problem),
             stakes.expert,
-            lambda x: at_least(x, scale),
+            lambda _: expert,
             "expert_reward",
         ),
+        *shown_facts(stakes.shown, lambda x: number(x, scale), "shown_reward"),
     )
+
+
+def shown_facts(
+    reward: float | None, earns: Callable[[float], str], key: str = ""
+) -> tuple[Fact, ...]:
+    """What the policy earns that is shown in the expert's place, if there is one."""
+    return () if reward is None else (Fact("what is shown earns", reward, earns, key),)
 
 
 def reward_range(problem: Problem) -> float:
@@ -70,6 +84,12 @@ def the_expert(problem: Problem) -> str:
     return "an optimal policy for the estimate" if problem.guessed else "the expert"
 
 
+def what_is_shown(problem: Problem) -> str:
+    """What learners match, as long as a teacher does not change it: what the expert does, or what
+    was chosen in its place."""
+    return the_expert(problem) if problem.chosen is None else "what is shown"
+
+
 def in_reward(problem: Problem, stakes: Stakes, when: str) -> str:
     """How much less than the expert a learner may earn, and through which feature."""
     expert = the_expert(problem)
@@ -82,7 +102,7 @@ def in_reward(problem: Problem, stakes: Stakes, when: str) -> str:
     if recorded(problem) and behind > SEARCH_TIE * scale:
         less = f"up to {at_most(behind, scale)} less than the recordings' mean, and {less}"
     said = f"{when}, a learner {who} may earn {less}."
-    return said if lost is None else f"{said} {most_lost(problem, lost)}"
+    return said if lost is None else f"{said} {most_lost(problem, lost, stakes.shown_of_it)}"
 
 
 def _at_most_earned(problem: Problem) -> str:
@@ -97,19 +117,24 @@ def _at_most_earned(problem: Problem) -> str:
     return f"{said} (confidence {asked(sure)})" if sure < 1.0 else said
 
 
-def most_lost(problem: Problem, lost: Difference) -> str:
-    """The feature whose change costs most, with both amounts."""
+def most_lost(
+    problem: Problem, lost: Difference, shown: float | None = None, whose: str = ""
+) -> str:
+    """The feature whose change costs most, with both amounts, of which the first is the expert's
+    unless it is said `whose`; and the amount in what is shown, if that is another."""
     expert, other = alike(lost.expert, lost.other)
-    whose = "in the recordings" if recorded(problem) else f"for {the_expert(problem)}"
+    whose = whose or ("in the recordings" if recorded(problem) else f"for {the_expert(problem)}")
+    if shown is not None:
+        whose += f", {alike(shown, lost.expert)[0]} in what is shown"
     return (
         f"Most can be lost through {lost.name}: {expert} of it {whose}, {other} for the "
         f"worst policy that looks the same, which costs {number(lost.lost)}."
     )
 
 
-def asked_for(goal: Goal) -> str:
-    """What a goal asks for."""
-    wanted = exactly(goal.wanted)
+def asked_for(goal: Goal, *amounts: float) -> str:
+    """What a goal asks for, so that the amounts of it that stand beside compare as they do."""
+    wanted = _wanted(goal, *amounts)
     return {
         GoalKind.GUARANTEE: asked(goal.wanted),
         GoalKind.MAX_LOSS: f"a loss of at most {wanted}",
@@ -118,9 +143,28 @@ def asked_for(goal: Goal) -> str:
     }[goal.kind]
 
 
+def _wanted(goal: Goal, *amounts: float) -> str:
+    """The amount that is asked for, as it was said; one that was computed in few digits, never
+    looser than it is, and in more where these would not compare with other amounts as it does."""
+    if not goal.computed:
+        return exactly(goal.wanted)
+
+    def shown(value: float, digits: int = DIGITS) -> str:
+        return (at_least if goal.most else at_most)(value, goal.scale, digits)
+
+    apart = [amount for amount in amounts if not _is_wanted(goal, amount)]
+    said = (compared(goal.wanted, each, not goal.most, shown, goal.scale) for each in apart)
+    return max((shown(goal.wanted), *said), key=len)
+
+
+def _is_wanted(goal: Goal, amount: float) -> bool:
+    """Whether an amount is what a goal asks for, up to rounding."""
+    return abs(amount - goal.wanted) <= ROUNDING * max(goal.scale, abs(goal.wanted))
+
+
 def all_asked_for(results: Sequence[GoalResult]) -> str:
     """What all goals ask for."""
-    *first, last = (asked_for(each.goal) for each in results)
+    *first, last = (asked_for(each.goal, each.amount) for each in results)
     return f"{', '.join(first)} and {last}" if first else last
 
 
@@ -145,6 +189,8 @@ def _beside(goal: Goal, amount: float, rounded: Callable[[float, float, int], st
             lambda value, digits: percent_at_least(value / 100.0, digits - 3).removesuffix(" %"),
         )
         return f"{share} %"
+    if _is_wanted(goal, amount):
+        return _wanted(goal)
     return compared(
         amount,
         goal.wanted,
@@ -181,7 +227,7 @@ def guaranteed_of(result: GoalResult) -> str:
 
 def goals_sentence(results: Iterable[GoalResult]) -> str:
     """Which goals are met, and which not; empty if there are none."""
-    met = [asked_for(each.goal) for each in results if each.met]
+    met = [asked_for(each.goal, each.amount) for each in results if each.met]
     said = [f"Guaranteed as asked for: {'; '.join(met)}."] if met else []
     said += [f"{missed(results)}."] if missed(results) else []
     return " ".join(said)
@@ -189,7 +235,11 @@ def goals_sentence(results: Iterable[GoalResult]) -> str:
 
 def missed(results: Iterable[GoalResult]) -> str:
     """Which goals are not met; empty if all are."""
-    texts = [f"{asked_for(each.goal)} ({guaranteed_of(each)})" for each in results if not each.met]
+    texts = [
+        f"{asked_for(each.goal, each.amount)} ({guaranteed_of(each)})"
+        for each in results
+        if not each.met
+    ]
     return f"Asked for, but not guaranteed: {'; '.join(texts)}" if texts else ""
 
 
@@ -239,7 +289,7 @@ def goals_elements(stakes: Stakes) -> tuple[Element, ...]:
     # Of a relative performance alone all is said elsewhere.
     alone = [each.goal.kind for each in stakes.goals] == [GoalKind.GUARANTEE]
     shown = (
-        Column("", "asked for", value=lambda each: asked_for(each.goal)),
+        Column("", "asked for", value=lambda each: asked_for(each.goal, each.amount, each.own)),
         Column("", "guaranteed", value=lambda each: promised(each.goal, each.amount)),
         Column("", "what is shown has", value=own_of),
         Column("", "is it met?", value=lambda each: "yes" if each.met else "no"),
@@ -300,8 +350,10 @@ __all__ = [
     "recorded",
     "reward_facts",
     "reward_range",
+    "shown_facts",
     "stakes_sentence",
     "the_expert",
+    "what_is_shown",
     "who_earns",
     "why_out_of_reach",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from ...arrays import Names
 from ...demonstrations.trajectories import Trajectories
 from ...diagnosis.diagnose import diagnose
@@ -80,7 +82,7 @@ def build_unknown(
     )
     with place.locating():
         return UnknownLearner(
-            Worldview(rows, tuple(names)),
+            Worldview(np.asarray(rows), tuple(names)),
             exchanges,
             tuple(each.shown for each in learner.answer),
             tuple(learner.taught),

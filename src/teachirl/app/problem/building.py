@@ -29,7 +29,7 @@ from .goals import build_baseline, build_goals
 from .mistakes import Mistakes
 from .named import NAMED, NamedCall
 from .own_columns import with_own_columns
-from .places import Place
+from .places import Place, listed
 from .problem import Problem, Show
 from .reading import checked, parse, read_text
 from .rewards import build_reward
@@ -90,7 +90,8 @@ def read_problem(
     folder = Folder(path.parent, allow_outside or file.allow_outside)
     world = mistakes.of(lambda: _world(file, place / "world", folder, mistakes))
     if world is None:
-        _check_names(file, place, folder, mistakes)
+        known = _check_names(file, place, folder, mistakes)
+        mistakes.waiting = _waiting(file, place, known)
         mistakes.refuse()
     return _problem(source, place, file, folder, world, mistakes)
 
@@ -162,7 +163,7 @@ def _problem(
     grown = mistakes.of(lambda: with_own_columns(world, file.learner, place / "learner", folder))
     world = world if grown is None else grown
     own = world.mdp.n_features - true
-    mdp, plan, features = world.mdp, file.plan, Features(world.mdp, own)
+    mdp, plan, features = world.mdp, file.plan, Features(world.mdp, own, _combined(file))
     # What was recorded may have gone where the log never went.
     possible = mdp if world.model is None else world.model.possible
     seen = file.learner.sees or []
@@ -214,20 +215,47 @@ def _problem(
     )
 
 
-def _check_names(file: ProblemFile, place: Place, folder: Folder, mistakes: Mistakes) -> None:
-    """Tell which features that are named are not there, where the rest of the world is wrong."""
+def _combined(file: ProblemFile) -> set[str]:
+    """What combinations that could be taught are called."""
+    return {each.name for each in file.teach.feature if each.weights is not None}
+
+
+def _check_names(file: ProblemFile, place: Place, folder: Folder, mistakes: Mistakes) -> bool:
+    """Tell which features that are named are not there, where the rest of the world is wrong, and
+    what else is wrong that takes no more than their names; False if these are not known."""
     world = features_alone(file.world, folder)
     if world is None:
-        return
-    features, reward, learner = Features(world.mdp), file.reward, file.learner
-    if reward is not None and reward.weights is not None and "reward" not in mistakes.left_out:
-        weights = reward.weights
-        mistakes.of(lambda: features.row(weights, place / "reward" / "weights"))
-    seen = learner.model_copy(update={"matrix": None})
-    mistakes.of(lambda: build_view(seen, place / "learner", folder, features))
+        return False
+    features = Features(world.mdp, combined=_combined(file))
+    reward, learner = file.reward, file.learner
+    if reward is not None and (reward.weights or reward.plausible):
+        mistakes.of(lambda: build_reward(reward, place / "reward", folder, world, features))
+    mistakes.of(lambda: build_view(learner, place / "learner", folder, features))
+    buckets = {place / "learner" / "buckets" / name: name for name in learner.buckets or {}}
+    mistakes.of(lambda: features.check(buckets))
     names = learner.sees or []
     mistakes.of(lambda: build_teachables(file.teach, place / "teach", features, names, world))
     mistakes.of(lambda: build_goals(file.plan, place / "plan", features))
+    return True
+
+
+def _waiting(file: ProblemFile, place: Place, known: bool) -> str:
+    """What cannot be looked at before the world is right; features may be known by then."""
+    keys = [
+        ("world", "map", getattr(file.world, "map", None)),
+        ("reward", "rewards", getattr(file.reward, "rewards", None)),
+        ("reward", "trajectories", getattr(file.reward, "trajectories", None)),
+        ("learner", "table", file.learner.table),
+        ("learner", "answer", file.learner.answer),
+        ("demonstration", "policy", file.demonstration.policy),
+        ("demonstration", "trajectories", file.demonstration.trajectories),
+        ("plan", "baseline", file.plan.baseline),
+    ]
+    late = [f"{table}.{key}" for table, key, value in keys if value]
+    late += [] if known else ["names of features"]
+    if not late:
+        return ""
+    return f"{place.path}: not looked at, as the world must be right first: {listed(late)}"
 
 
 def _refuse_in_doubt(file: ProblemFile, place: Place, model: EstimatedMDP) -> None:

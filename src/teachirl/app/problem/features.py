@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
-from ...arrays import Floats, Names, frozen
+from ...arrays import AnyRows, Floats, Names, SparseRows, frozen
 from ...errors import FileFormatError
 from ...guarantees.bounds import check_sizes
 from ...mdp.model import MDP
+from ...views.linear_algebra import axes, gathered
 from ...views.worldview import Worldview
 from ...worlds import World
 from .files import MAX_FEATURES, Folder, read_npy
+from .mistakes import Mistakes
 from .places import Place, meant, refuse_all, shown
 from .schema import Learner, Teach
 from .tables import read_table
@@ -21,9 +26,10 @@ from .tables import read_table
 
 class Features:
     """The true features by name; the last `own` of the MDP's are the learner's alone, and nobody
-    else names them."""
+    else names them. `combined` are what combinations that could be taught are called."""
 
-    def __init__(self, mdp: MDP, own: int = 0) -> None:
+    def __init__(self, mdp: MDP, own: int = 0, combined: Collection[str] = ()) -> None:
+        self.combined = combined
         self.count, self.mdp = mdp.n_features, mdp
         self.true = mdp.n_features - own
         self.numbers = {mdp.feature_name(i): i for i in range(self.true)}
@@ -32,7 +38,15 @@ class Features:
         """Refuse names that no feature has."""
         refuse_all(
             ((place, name) for place, name in names.items() if name not in self.numbers),
-            lambda name: f"there is no feature {shown(name)}{meant(name, self.numbers)}",
+            lambda name: f"there is no feature {shown(name)}{self._hint(name)}",
+        )
+
+    def _hint(self, name: str) -> str:
+        if name not in self.combined:
+            return meant(name, self.numbers)
+        return (
+            "; it is a combination that could be taught: [[learner.combination]], with its name "
+            "and weights, is for a learner who sees it already"
         )
 
     def check_new(self, name: str, place: Place) -> None:
@@ -52,13 +66,11 @@ class Features:
             place.refuse("expected a weight that is not 0, got none")
         return row
 
-    def rows(self, names: list[str], place: Place) -> Floats:
-        """array [n, k], a row with one 1 for each name."""
+    def rows(self, names: list[str], place: Place) -> AnyRows:
+        """Rows [n, k], one with one 1 for each name."""
         self.check({place / number: name for number, name in enumerate(names)})
         self.check_size(len(names), place)
-        rows = np.zeros((len(names), self.count))
-        rows[np.arange(len(names)), [self.numbers[name] for name in names]] = 1.0
-        return rows
+        return axes([self.numbers[name] for name in names], self.count)
 
     def check_size(self, rows: int, place: Place) -> None:
         if rows * self.count > MAX_FEATURES**2:
@@ -70,28 +82,34 @@ class Features:
 
 def build_view(learner: Learner, place: Place, folder: Folder, features: Features) -> Worldview:
     """What the learner sees."""
-    seen = learner.sees or []
-    parts, names = [features.rows(seen, place / "sees")], list(seen)
-    where = [place / "sees" / number for number in range(len(seen))]
+    seen, mistakes, parts = learner.sees or [], Mistakes(), list[Floats]()
+    names, where = list(seen), [place / "sees" / number for number in range(len(seen))]
+    with mistakes.collecting():
+        parts.append(np.asarray(features.rows(seen, place / "sees")))
     for number, combination in enumerate(learner.combination or []):
         here = place / "combination" / number
-        parts.append(features.row(combination.weights, here / "weights")[None])
-        features.check_new(combination.name, here / "name")
+        mistakes.tell_many()
+        with mistakes.collecting():
+            parts.append(features.row(combination.weights, here / "weights")[None])
+        with mistakes.collecting():
+            features.check_new(combination.name, here / "name")
         names.append(combination.name)
         where.append(here / "name")
     if learner.matrix is not None:
-        here = place / "matrix"
-        with here.locating():
+        here, rows, called = place / "matrix", np.empty((0, features.count)), None
+        with mistakes.collecting(), here.locating():
             rows, called = _matrix(learner.matrix, folder, features)
         parts.append(rows)
         first = len(names)
         names += called or [f"row {number + 1}" for number in range(first, first + len(rows))]
         where += [here] * len(rows)
     if features.true < features.count:
-        parts.append(np.eye(features.count)[features.true :])
+        parts.append(np.eye(features.count - features.true, features.count, features.true))
         names += [features.mdp.feature_name(i) for i in range(features.true, features.count)]
         where += [place] * (features.count - features.true)
-    _check_distinct(names, where)
+    with mistakes.collecting():
+        _check_distinct(names, where)
+    mistakes.tell_any()
     with place.locating():
         matrix = frozen(parts[0] if len(parts) == 1 else np.vstack(parts))
         check_sizes("rows", matrix)
@@ -128,13 +146,13 @@ class Teachables:
 
     Attributes
     ----------
-    features : array [n, k]
+    features : array [n, k], or SparseRows
     costs : array [n]
     names : n texts
     required, forbidden : indices of those that must, and must not, be taught
     """
 
-    features: Floats
+    features: AnyRows
     costs: Floats
     names: Names
     required: tuple[int, ...]
@@ -145,30 +163,33 @@ def build_teachables(
     teach: Teach, place: Place, features: Features, seen: list[str], world: World
 ) -> Teachables:
     """What could be taught; `seen` are the names of what the learner sees as it is."""
-    rows: list[Floats] = []
-    costs, names, where = [], [], []
+    rows: list[AnyRows] = []
+    costs, names, where, mistakes = [], [], [], Mistakes()
     prices = np.ones(features.count) if world.prices is None else world.prices
     features.check_size(len(teach.feature), place / "feature")
     for number, each in enumerate(teach.feature):
-        here = place / "feature" / number
-        if each.weights is None:
-            features.check({here / "name": each.name})
-            row = features.row({each.name: 1.0}, here)
-            price = float(prices[features.numbers[each.name]])
-        else:
-            features.check_new(each.name, here / "name")
-            row, price = features.row(each.weights, here / "weights"), 1.0
-            with (here / "weights").locating():
-                check_sizes("the largest", row[None])
-        rows.append(row[None])
+        here, price = place / "feature" / number, 1.0
+        mistakes.tell_many()
+        with mistakes.collecting():
+            if each.weights is None:
+                features.check({here / "name": each.name})
+                row = features.row({each.name: 1.0}, here)
+                price = float(prices[features.numbers[each.name]])
+            else:
+                features.check_new(each.name, here / "name")
+                row = features.row(each.weights, here / "weights")
+                with (here / "weights").locating():
+                    check_sizes("the largest", row[None])
+            rows.append(SparseRows(sp.csr_array(row[None])))
         if each.cost is not None:
             price = each.cost
-            with (here / "cost").locating():
+            with mistakes.collecting(), (here / "cost").locating():
                 check_sizes("it", np.array([[price]]))
         costs.append(price)
         names.append(each.name)
         where.append(here / "name")
-    _check_distinct(names, where)
+    with mistakes.collecting():
+        _check_distinct(names, where)
     if teach.features == "all":
         taken = {*seen, *names, world.reward_feature}
         others = [name for name in features.numbers if name not in taken]
@@ -177,14 +198,18 @@ def build_teachables(
         features.check_size(len(names), place / "features")
         rows.append(features.rows(others, place / "features"))
     numbers = {name: number for number, name in enumerate(names)}
-    required = _chosen(teach.required, place / "required", numbers)
-    forbidden = _chosen(teach.forbidden, place / "forbidden", numbers)
+    required, forbidden = (
+        mistakes.of(partial(_chosen, getattr(teach, key), place / key, numbers)) or ()
+        for key in ("required", "forbidden")
+    )
     both = [name for name in teach.forbidden if name in teach.required]
     if both:
-        (place / "forbidden").refuse(f"{shown(both[0])} is required as well")
-    rows = rows or [np.empty((0, features.count))]
+        with mistakes.collecting():
+            (place / "forbidden").refuse(f"{shown(both[0])} is required as well")
+    mistakes.tell_any()
+    made = gathered(rows, (len(names), features.count))
     return Teachables(
-        frozen(rows[0] if len(rows) == 1 else np.vstack(rows)),
+        made if isinstance(made, SparseRows) else frozen(made),
         frozen(np.array(costs, dtype=float)),
         tuple(names),
         required,

@@ -20,6 +20,7 @@ from ...worlds.map import Map
 from .episodes import read_episodes
 from .files import MAX_NUMBERS, Folder
 from .maps import build_map, split_places
+from .mistakes import Mistakes
 from .moves import Moves, targets_of
 from .places import Place, shown
 from .schema import LogWorld
@@ -62,11 +63,17 @@ def estimated_world(
             name = world.successors
             after = read_table(folder.file(name), name, texts=STEP)
             moves = Moves(_evenly(after), False).checked()
-    phi, outcomes, names, where = _features(world, place, folder, moves)
+    mistakes = Mistakes()
+    nothing = np.zeros((moves.n_states, 1)), None, ("",), None
+    phi, outcomes, names, where = (
+        mistakes.of(lambda: _features(world, place, folder, moves)) or nothing
+    )
     possible = moves.mdp(phi, names, np.full(moves.n_states, 1.0 / moves.n_states), world.discount)
-    start = _start(world, place, folder, moves, possible)
-    with (place / "log").locating():
+    start = mistakes.of(lambda: _start(world, place, folder, moves, possible))
+    with mistakes.collecting(), (place / "log").locating():
         log, note = _log(world, folder, table, moves, possible)
+    mistakes.tell_any()
+    with (place / "log").locating():
         features: Any = possible.features
         if outcomes is not None:
             features = outcomes
@@ -223,4 +230,4 @@ def _log(
     return log, ""
 
 
-__all__ = ["estimated_world"]
+__all__ = ["STEP", "estimated_world"]

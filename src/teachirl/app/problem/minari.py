@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Ints
-from ...demonstrations.trajectories import UNKNOWN, Trajectories, checked_trajectories
+from ...demonstrations.impossible_steps import NAMED, UNKNOWN
+from ...demonstrations.trajectories import Trajectories, checked_trajectories
 from ...errors import FileFormatError, MissingExtraError
 from ...files import JsonReader
 from ...mdp.model import MDP
@@ -66,7 +67,7 @@ def read_minari(folder: Folder, name: str, mdp: MDP, skip: str | None = None) ->
         lambda episode, step: f"{name}, episode {episode}, step {step}",
         FileFormatError,
         skip,
-        unknown[0] if unknown else None,
+        unknown,
     )
 
 
@@ -210,7 +211,7 @@ def _known(place: str, columns: Sequence[NDArray[Any]], mdp: MDP, unknown: list[
         unknown += [
             f"{place}, step {step}, {key}: expected the number of {what} in 0 … {count - 1}, "
             f"got {numbers[step]}"
-            for step in outside[:1]
+            for step in outside[: NAMED - len(unknown)]
         ]
     return found
 

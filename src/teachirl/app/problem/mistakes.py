@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NoReturn, TypeVar
 
 from ...errors import FileFormatError
-from .places import TOLD, UNTOLD
+from .places import KEPT, TOLD, UNTOLD
 
 T = TypeVar("T")
 
@@ -18,10 +18,11 @@ class ProblemFileError(FileFormatError):
     Attributes
     ----------
     mistakes : str, a line each; all that could be found at once
+    waiting : str, what could not be looked at for these mistakes; empty if that is nothing
     """
 
-    def __init__(self, mistakes: tuple[str, ...]) -> None:
-        self.mistakes = mistakes
+    def __init__(self, mistakes: tuple[str, ...], waiting: str = "") -> None:
+        self.mistakes, self.waiting = mistakes, waiting
         # Of many of a kind the last line only counts.
         counted = [int(found[1]) - 1 for each in mistakes if (found := UNTOLD.fullmatch(each))]
         more = len(mistakes) + sum(counted) - TOLD
@@ -41,6 +42,7 @@ class Mistakes:
     ----------
     found : list of str, a line each
     left_out : set of str, tables of the file that are not looked at further, for mistakes in them
+    waiting : str, what could not be looked at for these mistakes; empty if that is nothing
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Mistakes:
     def __init__(self) -> None:
         self.found: list[str] = []
         self.left_out: set[str] = set()
+        self.waiting = ""
 
     def of(self, make: Callable[[], T]) -> T | None:
         """What `make` makes; None if that is a mistake, which is kept."""
@@ -79,12 +82,17 @@ class Mistakes:
 
     def refuse(self) -> NoReturn:
         """Refuse the file for what was found."""
-        raise ProblemFileError(tuple(self.found))
+        raise ProblemFileError(tuple(self.found), self.waiting)
 
     def refuse_any(self) -> None:
         """Refuse the file if something was found."""
         if self.found:
             self.refuse()
+
+    def tell_many(self) -> None:
+        """If as many were found as are looked at, hand them on, as more would take a while."""
+        if len(self.found) >= KEPT:
+            self.tell_any()
 
     def tell_any(self) -> None:
         """If something was found, hand all of it to those who collect mistakes further out."""

@@ -64,12 +64,14 @@ class Place:
         raise FileFormatError(f"{self}: {message}")
 
     @contextmanager
-    def locating(self) -> Iterator[None]:
-        """What the user did wrong within this block, was done wrong here."""
+    def locating(self, *within: tuple[type[Exception], Place]) -> Iterator[None]:
+        """What the user did wrong within this block, was done wrong here; errors of some types,
+        at a place within."""
         try:
             yield
         except (InvalidInputError, FileFormatError) as error:
-            lines = "\n".join(f"{self}: {shortened(line)}" for line in str(error).splitlines())
+            here = next((place for kind, place in within if isinstance(error, kind)), self)
+            lines = "\n".join(f"{here}: {shortened(line)}" for line in str(error).splitlines())
             raise FileFormatError(lines) from error
         except OSError as error:
             raise FileFormatError(f"{self}: cannot read it: {error.strerror or error}") from error

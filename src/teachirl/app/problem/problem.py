@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...arrays import Floats
+from ...arrays import AnyRows, Floats
 from ...demonstrations.demonstration import Demonstration, as_demonstration
 from ...demonstrations.inferred_weights import InferredWeights, infer_weights
 from ...diagnosis.diagnosis import Diagnosis
@@ -25,7 +25,8 @@ from ...mdp.rewards.rewards import Rewards
 from ...teachers import JointGreedy, Teacher
 from ...teaching.goals import Goal, Goals, TaskGoals
 from ...teaching.matching import Matching
-from ...teaching.task import Task
+from ...teaching.task import BaselineError, Task
+from ...views.linear_algebra import as_rows
 from ...views.potential_shaping import Indistinct
 from ...views.teaching_risk import relative_risk, teaching_risk
 from ...views.worldview import Worldview
@@ -160,10 +161,13 @@ class Problem:
         return seen if self.mismatch_share is None else in_units_of_ranges(self.mdp, seen)
 
     @cached_property
-    def teachable(self) -> Floats:
-        """array [n, k], what could be taught, in the units of the worldview."""
+    def teachable(self) -> AnyRows:
+        """array [n, k], or SparseRows: what could be taught, in the units of the worldview."""
         rows = self.teachables.features
-        return rows if self.mismatch_share is None else rows * unit_of(self.mdp, rows)[:, None]
+        if self.mismatch_share is None:
+            return rows
+        every = np.asarray(rows)
+        return as_rows("teachable", every * unit_of(self.mdp, every)[:, None])
 
     @cached_property
     def inferred(self) -> InferredWeights | None:
@@ -325,7 +329,7 @@ class Problem:
             *taught.forbidden,
             *(taught.names.index(name) for name in there if name in taught.names),
         }
-        with self.place.locating():
+        with self.place.locating((BaselineError, self.place / "plan" / "baseline")):
             return Task(
                 self.model,
                 weights,

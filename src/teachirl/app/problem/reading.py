@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from ...errors import FileFormatError
 from .changes import Change, changed
 from .goal_schema import FeatureLimit
+from .mended import mended
 from .mistakes import Mistakes
 from .named import NAMED, parameters_model
 from .places import Place, meant, refuse_all, shortened, shown
@@ -53,6 +54,7 @@ LIMITS = {
 }
 # Without these, nothing more can be said about the rest.
 NEEDED = frozenset({"allow_outside", "world"})
+WAITING = "the files that it names were not looked at, as it must be right first"
 
 
 def read_text(path: Path) -> str:
@@ -78,8 +80,9 @@ def parse(
 ) -> tuple[Place, ProblemFile]:
     """The place and the checked tables of a file.
 
-    Tables with mistakes, which are kept, are as if they were left out; a file whose world is not
-    right is refused.
+    Something stands in for what is wrong, which is kept, so that the rest can be looked at; if
+    nothing can, the whole table is as if it were left out. A file whose world is not right then is
+    refused.
 
     Parameters
     ----------
@@ -128,12 +131,13 @@ def checked(
     except ValidationError as error:
         found = list(_mistakes(place, error))
         mistakes.of(partial(refuse_all, found, partial(_message, tables)))
-        wrong = {part for here, _ in found for part in here.parts[:1]}
-        if not wrong or not NEEDED.isdisjoint(wrong) or "world" not in tables:
+        rest, wrong = mended(tables, [each for _, each in found], partial(_keys, tables))
+        if not NEEDED.isdisjoint(wrong) or "world" not in rest:
+            here = place / "world" if "world" in tables else place
+            mistakes.waiting = f"{here}: {WAITING}"
             mistakes.refuse()
-        mistakes.left_out.update(map(str, wrong))
-        rest = {key: value for key, value in tables.items() if key not in wrong}
-        return place, ProblemFile.model_validate({"learner": {"sees": []}} | rest)
+        mistakes.left_out.update(wrong)
+        return place, ProblemFile.model_validate(rest)
 
 
 def _mistakes(place: Place, error: ValidationError) -> Iterator[tuple[Place, Any]]:

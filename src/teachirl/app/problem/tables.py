@@ -11,7 +11,7 @@ import csv
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -38,7 +38,9 @@ class Table:
     lines : n numbers of rows, in this unit
     texts : a list of n texts a column
     columns : names of the columns of numbers
-    numbers : array [n, len(columns)]
+    numbers : array [n, len(columns)]; NaN for a cell that is no number, if those are kept
+    wrong : where cells are wrong, and how, if such rows are kept
+    whole : whether all rows are here, and none is left out for its names
     """
 
     name: str
@@ -47,6 +49,8 @@ class Table:
     texts: dict[str, list[str]]
     columns: tuple[str, ...]
     numbers: Floats
+    wrong: tuple[tuple[str, str], ...] = ()
+    whole: bool = True
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -66,23 +70,55 @@ class Table:
         found = [int(row) for row in rows]
         refuse_all(((f"{self.name}, {self.where(row)}", row) for row in found), say)
 
-    def index(self, names: dict[str, int], column: str) -> Ints:
-        """int array [n], the numbers of a column's names, which must all be known."""
+    def refuse_wrong(self) -> None:
+        """Refuse the table if it has cells that cannot be read."""
+        refuse_all(self.wrong, str)
+
+    def without(self, rows: Ints) -> Table:
+        """The table without some rows, which it then misses."""
+        if not len(rows):
+            return self
+        kept = np.setdiff1d(np.arange(len(self)), rows)
+        return replace(
+            self,
+            lines=array("q", [self.lines[row] for row in kept]),
+            texts={name: [cells[row] for row in kept] for name, cells in self.texts.items()},
+            numbers=self.numbers[kept],
+            whole=False,
+        )
+
+    def numbers_of(self, names: dict[str, int], column: str) -> Ints:
+        """int array [n], the numbers of a column's names; -1 where that is not known."""
         texts = self.texts[column]
-        numbers = np.fromiter((names.get(name, -1) for name in texts), np.int64, len(self))
+        return np.fromiter((names.get(name, -1) for name in texts), np.int64, len(self))
+
+    def refuse_unknown(self, numbers: Ints, names: dict[str, int], column: str) -> None:
+        """Refuse the table if a column has names without a number, [n]."""
+        texts = self.texts[column]
         self.refuse_rows(
             np.flatnonzero(numbers < 0),
             lambda row: f"there is no {column} {shown(texts[row])}{meant(texts[row], names)}",
         )
+
+    def index(self, names: dict[str, int], column: str) -> Ints:
+        """int array [n], the numbers of a column's names, which must all be known."""
+        numbers = self.numbers_of(names, column)
+        self.refuse_unknown(numbers, names, column)
         return numbers
+
+    def repeats(self, keys: Ints) -> dict[int, int]:
+        """Rows whose key, [n], an earlier row has, which comes with it; keys below 0 are none."""
+        _, first, places = np.unique(keys, return_index=True, return_inverse=True)
+        rows = np.flatnonzero((first[places] != np.arange(len(keys))) & (keys >= 0))
+        return dict(zip(rows.tolist(), first[places[rows]].tolist(), strict=True))
 
     def refuse_repeats(self, keys: Ints, what: str) -> None:
         """Refuse the table if two rows have the same key, [n]."""
-        order = np.argsort(keys, kind="stable")
-        twice = np.flatnonzero(keys[order][1:] == keys[order][:-1])
-        if len(twice):
-            first, second = order[twice[0] : twice[0] + 2].tolist()
-            self.refuse(second, f"expected each {what} once, got that of {self.where(first)} again")
+        again = self.repeats(keys)
+        self.refuse_rows(
+            again,
+            lambda row: f"expected each {what} once, got that of {self.where(again[row])} again",
+        )
 
     def probabilities(self) -> Floats:
         """array [n], the column of that name."""
@@ -102,6 +138,7 @@ def read_table(
     numbers: Sequence[str] = (),
     optional: Sequence[str] = (),
     further: bool = False,
+    partly: bool = False,
 ) -> Table:
     """Read a table.
 
@@ -111,6 +148,8 @@ def read_table(
     texts, numbers : the columns that it must have, in any order
     optional : those of them that may be missing
     further : whether all other columns are numbers too; if not, there must be none
+    partly : whether a table with cells that cannot be read is kept, so that what else is wrong
+        with it can be told; its numbers are NaN there, and rows without their names left out
 
     Examples
     --------
@@ -122,11 +161,7 @@ def read_table(
     >>> table.texts["state"], table.column("probability").tolist()
     (['home', 'work'], [0.5, 0.5])
     """
-    kind = Path(name).suffix.lower()
-    if kind not in (".csv", ".parquet"):
-        raise FileFormatError(f"{name}: expected a file that ends in .csv or .parquet")
-    unit = "line" if kind == ".csv" else "row"
-    rows = (_csv_rows if kind == ".csv" else parquet_rows)(path, name)
+    unit, rows = _opened(path, name)
     _, header = next(rows, (0, []))
     columns = _columns(name, header, texts, numbers, optional, further)
     found_texts: dict[str, list[str]] = {each: [] for each in texts if each in columns}
@@ -136,6 +171,7 @@ def read_table(
     width, lines, flat = len(header), array("q"), array("d")
     known: dict[str, str] = {}  # one copy of each name
     wrong: list[tuple[str, str]] = []
+    whole = True
     for line, cells in rows:
         try:
             if len(cells) != width:
@@ -146,21 +182,42 @@ def read_table(
             for place in number_places:
                 flat.append(_number(cells[place]))
         except ValueError:
-            row = f"{name}, {unit} {line}"
-            wrong += [(f"{row}{at}", what) for at, what in _wrong(cells, header, found_texts)]
+            for _, column in text_places:
+                del column[len(lines) :]
+            del flat[len(lines) * len(number_places) :]
+            at, found = f"{name}, {unit} {line}", dict(_wrong(cells, header, found_texts))
+            wrong += [(f"{at}, {each}" if each else at, what) for each, what in found.items()]
             if len(wrong) >= KEPT:
                 wrong[KEPT - 1 :] = [(name, f"what follows {unit} {line} was not looked at")]
+                whole = False
                 break
+            if not {"", *found_texts}.isdisjoint(found):
+                whole = False
+                continue
+            for place, column in text_places:
+                column.append(_text(cells[place]))
+            flat.extend(math.nan if c in found else float(cells[columns[c]]) for c in found_numbers)
         lines.append(line)
         if len(lines) > MAX_ROWS or len(flat) > MAX_NUMBERS:
             raise FileFormatError(
                 f"{name}: expected at most {MAX_ROWS} rows and {MAX_NUMBERS} numbers, got more"
             )
-    refuse_all(wrong, str)
+    if not partly or not lines:
+        refuse_all(wrong, str)
     if not lines:
         raise FileFormatError(f"{name}: expected rows below the header, got none")
     table = np.array(flat, dtype=float).reshape(len(lines), len(found_numbers))
-    return Table(name, unit, lines, found_texts, tuple(found_numbers), table)
+    names = tuple(found_numbers)
+    return Table(name, unit, lines, found_texts, names, table, tuple(wrong), whole)
+
+
+def _opened(path: Path, name: str) -> tuple[str, Iterator[tuple[int, Sequence[Any]]]]:
+    """How rows are counted, and the rows, the header first, each with its number."""
+    kind = Path(name).suffix.lower()
+    if kind not in (".csv", ".parquet"):
+        raise FileFormatError(f"{name}: expected a file that ends in .csv or .parquet")
+    csv_file = kind == ".csv"
+    return "line" if csv_file else "row", (_csv_rows if csv_file else parquet_rows)(path, name)
 
 
 def _columns(
@@ -234,7 +291,7 @@ def _wrong(
         try:
             (_text if column in texts else _number)(cell)
         except ValueError as error:
-            yield f", {column}", str(error)
+            yield column, str(error)
 
 
 def _csv_rows(path: Path, name: str) -> Iterator[tuple[int, Sequence[Any]]]:

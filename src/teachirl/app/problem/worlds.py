@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ...worlds.gymnasium import gymnasium_world
 from ...worlds.map import Map, map_from_names
 from ...worlds.model_files import from_model_file
 from .files import MAX_NUMBERS, MAX_STATES, Folder
-from .logs import estimated_world
+from .logs import STEP, estimated_world
 from .maps import build_map, read_map, split_places
 from .mistakes import Mistakes
 from .moves import Moves, start_chances
@@ -68,7 +69,8 @@ def build_world(
         assert isinstance(world, TableWorld)
         mdp, around = _from_tables(world, place, folder, mistakes)
     if world.map is not None:
-        around = read_map(world.map, place / "map", folder, mdp)
+        read = partial(read_map, world.map, place / "map", folder, mdp)
+        around = mistakes.of(read)
     return World(mdp, map=around or map_from_names(mdp), note=note, model=model)
 
 
@@ -105,24 +107,26 @@ def _from_tables(
 
         def read() -> Table:
             with (place / key).locating():
-                return read_table(folder.file(name), name, **columns)
+                return read_table(folder.file(name), name, partly=True, **columns)
 
         return None if name is None else mistakes.of(read)
 
-    targets = ("state", "action", "next_state")
-    transitions = table("transitions", texts=targets, numbers=("probability",))
+    transitions = table("transitions", texts=STEP, numbers=("probability",))
     features = table("features", texts=("state", "action"), optional=("action",), further=True)
     chances = table("start", texts=("state",), numbers=("probability",))
-    if transitions is None:
+    moves = sound = None
+    with mistakes.collecting(), (place / "transitions").locating():
+        moves = None if transitions is None else Moves(transitions, world.normalize)
+        sound = None if moves is None else moves.checked()
+    if moves is None:  # nothing is known of states; what else is wrong with tables is told
+        for key, each in (("features", features), ("start", chances)):
+            with mistakes.collecting(), (place / key).locating():
+                if each is not None:
+                    each.refuse_wrong()
         if chances is not None:
             with mistakes.collecting(), (place / "start").locating():
                 start_chances(chances, world.normalize)
         mistakes.refuse()
-    with (place / "transitions").locating():
-        moves = Moves(transitions, world.normalize)
-    sound = None
-    with mistakes.collecting(), (place / "transitions").locating():
-        sound = moves.checked()
     where, phi, start = None, None, np.full(moves.n_states, 1.0 / moves.n_states)
     if features is not None and world.map is None:
         features, where = split_places(features)
@@ -136,19 +140,22 @@ def _from_tables(
         mistakes.refuse()
     with place.locating():
         mdp = moves.mdp(phi, features.columns, start, world.discount)
-    with (place / "features").locating():
-        return mdp, None if where is None else build_map(where, mdp)
+    around = None
+    if where is not None:
+        with mistakes.collecting(), (place / "features").locating():
+            around = build_map(where, mdp)
+    return mdp, around
 
 
 def features_alone(world: object, folder: Folder) -> World | None:
     """A world of one state with the features of a world of tables, which cannot be built; None if
     not even these are known."""
-    if not isinstance(world, TableWorld):
+    if not isinstance(world, (TableWorld, LogWorld)):
         return None
-    name = world.features
+    name, texts = world.features, STEP if isinstance(world, LogWorld) else STEP[:2]
     with suppress(FileFormatError, InvalidInputError, OSError):
         table = read_table(
-            folder.file(name), name, texts=("state", "action"), optional=("action",), further=True
+            folder.file(name), name, texts=texts, optional=texts[1:], further=True, partly=True
         )
         names = (split_places(table)[0] if world.map is None else table).columns
         nothing = np.zeros((1, len(names)))

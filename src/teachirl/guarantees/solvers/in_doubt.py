@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from ...arrays import Floats
 from ...mdp import clock
 from ...mdp.estimated import EstimatedMDP
 from ...mdp.evaluation import Method
+from ...mdp.kernels.robust import Chosen
 from ...mdp.model import MDP
 from ...mdp.occupancy import (
     expectation_error,
@@ -37,7 +39,7 @@ from ...mdp.occupancy import (
 )
 from ...mdp.planning import optimal_policy
 from ...mdp.policy import Policy
-from ...mdp.robust_planning import Response, chain_in, chain_rewards, respond
+from ...mdp.robust_planning import Response, chain_in, respond, unchosen, values_in
 from ...precision import up
 from ...views.worldview import Worldview
 from ..bounds import WorstCaseBounds, check_limits, checked_case, lower_bound, mirrored
@@ -115,23 +117,49 @@ class DoubtCase(Case):
     def planned(self, q: Floats, theta: Floats | None, tolerance: float, guess: Any) -> Planned:
         # The best in the nominal world is nearly the best in all of them.
         near = optimal_policy(self.mdp, -q, tolerance=1e-6).values
-        best = respond(self.model, -q, nature=1, tolerance=tolerance, guess=near)
-        if self.policy is None or theta is None:
+        best = respond(
+            self.model, -q, nature=1, tolerance=tolerance, guess=near, chosen=self._chosen[0]
+        )
+        if self.policy is None or theta is None or not theta.any():
             return Planned(Answer(best, None), best.lower, best.upper, None)
         seen = self.sight.basis.T @ theta
         # As far off, in units of reward, as the learner's plan may be.
         share = float(np.linalg.norm(q)) / (float(np.linalg.norm(seen)) or 1.0)
         within = min(max(tolerance * share, 1e-13), 1e-6)
+        near = -self.shown_values[:, :-1] @ theta
         shown = respond(
-            self.model, -seen, nature=1, policy=self.policy, tolerance=within, guess=guess
+            self.model,
+            -seen,
+            nature=1,
+            policy=self.policy,
+            tolerance=within,
+            guess=near,
+            chosen=self._chosen[1],
         )
         nominal = float(theta @ self.shown)
         return Planned(
             Answer(best, shown),
             best.lower + shown.lower + nominal,
             best.upper + shown.upper + nominal,
-            shown.values,
+            None,
         )
+
+    @cached_property
+    def _chosen(self) -> tuple[Chosen, Chosen]:
+        """The rows that were chosen last: for the learner, and for what is shown."""
+        return unchosen(self.model), unchosen(self.model)
+
+    @cached_property
+    def shown_values(self) -> Floats:
+        """What the policy that is shown is worth along B and w in the nominal world, [S, r + 1]."""
+        assert self.policy is not None
+        model, rewards = self.model, self.model.rewards_of_pairs(self.directions)
+        return values_in(model, self.policy.probabilities, model.sets.nominal, rewards).x
+
+    @cached_property
+    def directions(self) -> Floats:
+        """B and w, [r + 1, k]."""
+        return np.vstack([self.sight.basis, self.w])
 
     def proved(self, theta: Floats) -> float:
         sight, policy = self.sight, self.policy
@@ -144,10 +172,9 @@ class DoubtPlans:
 
     def __init__(self, case: DoubtCase, count: int) -> None:
         self.case, self.model = case, case.model
-        directions = np.vstack([case.sight.basis, case.w])
-        self.starts = Blocks(case.mdp, directions, count)
+        self.starts = Blocks(case.mdp, case.directions, count)
         self.blocks = _Count(self.starts.count * (1 if case.policy is None else 2))
-        self._rewards = case.model.rewards_of_pairs(directions)
+        self._rewards = case.model.rewards_of_pairs(case.directions)
         self.answers: dict[int, Answer] = {}
         self.mixture: dict[int, Floats] | None = None
         self._origin = self.starts.masses[:, None] * np.append(case.shown, case.earned)
@@ -158,7 +185,7 @@ class DoubtPlans:
         if policy is not None:
             nominal = np.asarray(model.successors.data)
             chances = np.asarray(policy.probabilities)
-            self._origin = self._columns(chances, nominal)
+            self._origin = self._from_blocks(self.case.shown_values)
             same = Response(0.0, 0.0, np.zeros(0), chances, nominal, 0, True)
             self._add(Answer(same, same), np.zeros_like(self._origin), master)
             self.mixture = {0: np.ones(self.blocks.count)}
@@ -204,17 +231,20 @@ class DoubtPlans:
 
     def _columns(self, chances: Floats, rows: Floats) -> Floats:
         """⟨d_i, μ_g⟩ of a policy in a world, for all directions and blocks: [G, n]."""
-        starts, model = self.starts, self.model
-        rewards = chain_rewards(model, chances, rows, *self._rewards)
-        found = chain_in(model, chances, rows, self._dense < TRIES).values(rewards)
+        found = values_in(self.model, chances, rows, self._rewards, self._dense < TRIES)
         self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
-        first = model.start[starts.states, None] * found.x[starts.states]
-        return np.add.reduceat(first, starts.bounds[:-1], axis=0)
+        return self._from_blocks(found.x)
+
+    def _from_blocks(self, values: Floats) -> Floats:
+        """What values [S, n] are from each block on, [G, n]."""
+        states = self.starts.states
+        first = self.model.start[states, None] * values[states]
+        return np.add.reduceat(first, self.starts.bounds[:-1], axis=0)
 
     def _blended(self, first: int) -> tuple[MDP, Policy]:
         """The world and the policy of the mixture, from this block on."""
         model, starts = self.model, self.starts
-        owners = np.repeat(np.arange(model.n_pairs), np.diff(model.sets.indptr))
+        owners = model.owners
         x, flow = np.zeros(model.n_pairs), np.zeros(len(owners))
         for source, shares in (self.mixture or {}).items():
             part = shares[first : first + starts.count]

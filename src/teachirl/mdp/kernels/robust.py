@@ -28,17 +28,43 @@ class Sets(NamedTuple):
     budget: Floats
 
 
-@part
-def respond(sets, p, order, z, rows):
-    """rows ← the row of pair p with the largest Σ row·z, z [entries of p]; that sum.
+class Chosen(NamedTuple):
+    """The rows [n] that nature chose last; the order [n] of the entries of each pair, counted from
+    0, from the least to the best; and which rows stand [P], see `respond`."""
 
-    `order` holds the entries as they were sorted the last time: most often they still are.
+    rows: Floats
+    order: NDArray[Any]
+    stands: NDArray[Any]
+
+
+@part
+def still_sorted(sets, p, order, z):
+    """Whether no entry of pair p has become worth less than the one before it."""
+    for i in range(sets.indptr[p] + 1, sets.indptr[p + 1]):
+        if z[order[i]] < z[order[i - 1]]:
+            return False
+    return True
+
+
+@part
+def total_of(sets, p, rows, z):
+    """Σ row·z of the row of pair p."""
+    first, total = sets.indptr[p], 0.0
+    for i in range(sets.indptr[p + 1] - first):
+        total += rows[first + i] * z[i]
+    return total
+
+
+@part
+def respond(sets, p, z, chosen):
+    """chosen ← the row of pair p with the largest Σ row·z, z [entries of p]; that sum.
+
+    The row depends on the order of its entries only: it stands for whatever sorts them so, unless
+    it was cut short by entries that are worth the same.
     """
+    rows, order, stands = chosen
     first, last = sets.indptr[p], sets.indptr[p + 1]
-    m = last - first
-    if m == 1:
-        rows[first] = sets.nominal[first]
-        return rows[first] * z[0]
+    m, stands[p] = last - first, False
     for i in range(1, m):
         entry = order[first + i]
         j = i - 1
@@ -48,10 +74,11 @@ def respond(sets, p, order, z, rows):
         order[first + j + 1] = entry
     for i in range(first, last):
         rows[i] = sets.nominal[i]
-    left, i, j = sets.budget[p], 0, m - 1
+    left, i, j, tied = sets.budget[p], 0, m - 1, False
     while left > 0.0 and i < j:
         giver, taker = order[first + i], order[first + j]
         if not z[taker] > z[giver]:
+            tied = True
             break
         there = rows[first + giver] - sets.low[first + giver]
         room = sets.high[first + taker] - rows[first + taker]
@@ -63,10 +90,8 @@ def respond(sets, p, order, z, rows):
             i += 1
         if room <= there:
             j -= 1
-    total = 0.0
-    for i in range(m):
-        total += rows[first + i] * z[i]
-    return total
+    stands[p] = not tied
+    return total_of(sets, p, rows, z)
 
 
 @part
@@ -99,11 +124,12 @@ def at_most(sets, p, z, sign, reward):
 
 @part
 def back_up(
-    sets, offsets, reward, outcome, v, chances, free, sign, discount, tie, order, rows, known, room
+    sets, offsets, reward, outcome, v, chances, free, sign, discount, tie, chosen, known, room
 ):
     """One backup; Tv and T_π v are written into `room`, which `workspace` made."""
-    z, hoped, reached = room
+    z, hoped, reached = room[0], room[1], room[2]
     before, worths = known
+    rows, order, stands = chosen
     # Where no value has risen by more than c, no pair is worth more than γc more than it was; and
     # a few units in the last place, which are lost in these sums.
     rise, largest = 0.0, 0.0
@@ -114,13 +140,21 @@ def back_up(
     low, high = np.inf, -np.inf
     for s in range(v.size):
         first, last = offsets[s], offsets[s + 1]
-        best, mean, old = -np.inf, 0.0, first
+        best, mean, old = -np.inf, 0.0, -1
         if free:
-            # The pair of the last backup comes first: most others need no sorting then.
+            # The pair of the last backup comes first: most others need no sorting then. In the
+            # first backup, it is the one that may be worth most.
             for p in range(first, last):
                 worths[p] += rise + 1e-15 * abs(worths[p])
                 if chances[p] == 1.0:
                     old = p
+            if old < 0:
+                old = first
+                for p in range(first, last):
+                    worth(sets, p, outcome, v, discount, sign, z)
+                    worths[p] = at_most(sets, p, z, sign, reward[p])
+                    if worths[p] > worths[old]:
+                        old = p
         for k in range(last - first):
             p = first + k
             if free and k == 0:
@@ -132,11 +166,14 @@ def back_up(
             if free and k > 0 and worths[p] < best - tie:
                 continue
             worth(sets, p, outcome, v, discount, sign, z)
-            if free and k > 0:
-                worths[p] = at_most(sets, p, z, sign, reward[p])
-                if worths[p] < best - tie:
-                    continue
-            value = reward[p] + sign * respond(sets, p, order, z, rows)
+            if stands[p] and still_sorted(sets, p, order, z):
+                value = reward[p] + sign * total_of(sets, p, rows, z)
+            else:
+                if free and k > 0:
+                    worths[p] = at_most(sets, p, z, sign, reward[p])
+                    if worths[p] < best - tie:
+                        continue
+                value = reward[p] + sign * respond(sets, p, z, chosen)
             worths[p] = value
             best = max(best, value)
             mean += chances[p] * value
@@ -157,29 +194,45 @@ def back_up(
 
 @part
 def workspace(sets, n, pairs):
-    """Room for the entries of the longest row, and for Tv and T_π v."""
+    """Room for the entries of the longest row; for Tv and T_π v; and for a chain."""
     longest = 0
     for p in range(pairs):
         longest = max(longest, sets.indptr[p + 1] - sets.indptr[p])
-    return np.empty(longest), np.empty(n), np.empty(n)
+    entries = sets.indices.size
+    chain = np.empty(n), np.zeros(n + 1, np.int64), np.empty(entries, np.uint32), np.empty(entries)
+    return np.empty(longest), np.empty(n), np.empty(n), chain
 
 
 @part
-def sweep(sets, offsets, reward, outcome, v, chances, rows, discount):
-    """v ← what the policy earns in that world, state after state; the span of the changes."""
-    low, high = np.inf, -np.inf
-    for s in range(v.size):
-        value = 0.0
+def follow(sets, offsets, reward, outcome, chances, rows, discount, chain):
+    """chain ← what the policy earns in each state of that world, and where it goes from there."""
+    earned, ends, targets, shares = chain
+    n = 0
+    for s in range(earned.size):
+        earned[s] = 0.0
         for p in range(offsets[s], offsets[s + 1]):
             if chances[p] == 0.0:
                 continue
-            total = reward[p]
+            earned[s] += chances[p] * reward[p]
             for i in range(sets.indptr[p], sets.indptr[p + 1]):
-                follows = discount * v[np.uint64(sets.indices[i])]
+                if rows[i] == 0.0:
+                    continue
                 if outcome.size:
-                    follows += outcome[i]
-                total += rows[i] * follows
-            value += chances[p] * total
+                    earned[s] += chances[p] * rows[i] * outcome[i]
+                targets[n], shares[n] = sets.indices[i], discount * chances[p] * rows[i]
+                n += 1
+        ends[s + 1] = n
+
+
+@part
+def sweep(chain, v):
+    """v ← what the chain earns, state after state; the span of the changes."""
+    earned, ends, targets, shares = chain
+    low, high = np.inf, -np.inf
+    for s in range(v.size):
+        value = earned[s]
+        for i in range(ends[s], ends[s + 1]):
+            value += shares[i] * v[np.uint64(targets[i])]
         low, high = min(low, value - v[s]), max(high, value - v[s])
         v[s] = value
     return high - low
@@ -197,8 +250,7 @@ def back_up_robustly(
     sign,
     discount,
     tie,
-    order,
-    rows,
+    chosen,
     known,
     span,
     sweeps,
@@ -226,8 +278,7 @@ def back_up_robustly(
             sign,
             discount,
             tie,
-            order,
-            rows,
+            chosen,
             known,
             room,
         )
@@ -236,7 +287,26 @@ def back_up_robustly(
             return room[1], room[2], low, high, rounds
         v[:] = room[2]
         near = 0.02 * (high - low)
+        follow(sets, offsets, reward, outcome, chances, chosen.rows, discount, room[3])
         while sweeps > 0:
             sweeps -= 1
-            if sweep(sets, offsets, reward, outcome, v, chances, rows, discount) <= near:
+            if sweep(room[3], v) <= near:
                 break
+
+
+@compiled
+def earned(sets, offsets, chances, rows, rewards, outcomes):
+    """What a policy earns in each state, [S, m], where these are the rows: given the rewards [P, m]
+    of pairs, and [n, m] of what follows, if there are such."""
+    out = np.zeros((offsets.size - 1, rewards.shape[1]))
+    for s in range(out.shape[0]):
+        for p in range(offsets[s], offsets[s + 1]):
+            if chances[p] == 0.0:
+                continue
+            for j in range(out.shape[1]):
+                out[s, j] += chances[p] * rewards[p, j]
+            if outcomes.shape[0]:
+                for i in range(sets.indptr[p], sets.indptr[p + 1]):
+                    for j in range(out.shape[1]):
+                        out[s, j] += chances[p] * rows[i] * outcomes[i, j]
+    return out

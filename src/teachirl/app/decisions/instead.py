@@ -1,0 +1,125 @@
+"""A policy that is shown in the place of the expert's, against the expert and doing nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...arrays import Floats
+from ...demonstrations.demonstration import Demonstration
+from ...mdp import clock
+from ...mdp.occupancy import feature_expectations
+from ...mdp.policy import Policy
+from ..problem import Baseline, Problem
+from ..problem.goals import doing_nothing
+
+# Who has less than this share of what there can be of a feature never collects it; who has all but
+# this share never avoids it.
+NEVER = 1e-3
+# Who earns less than this share of the turnover more than by doing nothing does hardly better: of
+# all that is earned and paid, by the one and by the other.
+HARDLY = 0.02
+# What could earn less than this share of the turnover is small change: not to collect it is hardly
+# a mistake.
+SMALL_CHANGE = 0.25
+
+
+@dataclass(frozen=True)
+class Instead:
+    """A policy that is shown in the place of the expert's, and whether that is of any use.
+
+    Attributes
+    ----------
+    reward : what it earns
+    expert : what the expert earns
+    idle : Baseline, doing nothing, if there is an action for that; else acting at random
+    idle_reward : what that earns; NaN if there was no time for it
+    hardly_better : whether it does hardly better than that
+    uncollected : the names of features that it never collects, and that earn the expert no small
+        change
+    worth : what these earn the expert
+    """
+
+    reward: float
+    expert: float
+    idle: Baseline
+    idle_reward: float
+    hardly_better: bool
+    uncollected: tuple[str, ...]
+    worth: float
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether there is anything to warn of."""
+        return self.hardly_better or bool(self.uncollected)
+
+
+def shown_instead(problem: Problem, shown: Demonstration) -> Instead:
+    """What a policy is worth that is shown, or could be, in the place of the expert's.
+
+    Parameters
+    ----------
+    problem : Problem
+    shown : Demonstration
+
+    Returns
+    -------
+    Instead
+    """
+    return of_instead(problem, shown, *idle_of(problem))
+
+
+def of_instead(problem: Problem, shown: Demonstration, idle: Baseline, waiting: Floats) -> Instead:
+    """The same, where what doing nothing earns is known.
+
+    Parameters
+    ----------
+    problem : Problem
+    shown : Demonstration
+    idle : Baseline, who does nothing
+    waiting : array [k], what that earns by each feature
+
+    Returns
+    -------
+    Instead
+    """
+    mdp, weights, expert = problem.mdp, problem.weights, problem.expert.expectations
+    earned, own = weights * expert, weights * shown.expectations
+    turnover = float(np.fmax(np.abs(earned), np.abs(waiting)).sum())
+    # Where amounts can be negative, having none of a feature is not to leave it.
+    left = (weights > 0.0) & (shown.expectations <= NEVER * expert)
+    missed = np.flatnonzero(left & (earned >= SMALL_CHANGE * turnover) & (earned > 0.0))
+    return Instead(
+        float(own.sum()) + 0.0,
+        float(earned.sum()),
+        idle,
+        float(waiting.sum()),
+        mdp.n_pairs > mdp.n_states and float(own.sum() - waiting.sum()) <= HARDLY * turnover,
+        tuple(mdp.feature_name(int(i)) for i in missed),
+        float(earned[missed].sum()),
+    )
+
+
+def idle_of(problem: Problem, until: float = math.inf) -> tuple[Baseline, Floats]:
+    """Who does nothing, or acts at random where there is no action for that, and what it earns.
+
+    Parameters
+    ----------
+    problem : Problem
+    until : when to do without what it earns, by `clock.seconds`
+
+    Returns
+    -------
+    Baseline, and an array [k] of what it earns by each feature; NaN if there was no time for it
+    """
+    mdp = problem.mdp
+    idle = doing_nothing(mdp) or Baseline("uniform", policy=Policy.uniform(mdp))
+    policy = idle.policy
+    assert policy is not None
+    there = clock.in_time(until, lambda: feature_expectations(mdp, policy))
+    return idle, problem.weights * (np.nan if there is None else there)
+
+
+__all__ = ["HARDLY", "NEVER", "SMALL_CHANGE", "Instead", "idle_of", "of_instead", "shown_instead"]
