@@ -15,10 +15,12 @@ from pyarrow import parquet
 import teachirl as ti
 from problem_files import message_of
 from teachirl.app import cli
-from teachirl.app.decisions import log_doubt, plan
+from teachirl.app.decisions import assess, log_doubt, over_rewards, plan
+from teachirl.app.document.documents import answer
 from teachirl.app.problem import read_problem
 from teachirl.app.problem.episodes import read_episodes
 from teachirl.app.problem.files import Folder
+from teachirl.app.render.json import contents
 
 SUCCESSORS = """state,action,next_state
 shore,walk,ice
@@ -55,6 +57,7 @@ sees = ["cold"]
 [teach]
 features = "all"
 """
+REWARDS = '[reward]\nplausible = "rewards.csv"\ntail = 0.1\n'
 EPISODES = [
     {"states": ["shore", "ice", "hut"], "actions": ["walk", "walk", "wait"], "terminated": True},
     {"states": ["shore", "shore", "ice"], "actions": ["walk"] * 3, "terminated": True},
@@ -362,3 +365,31 @@ def test_what_needs_a_known_world_is_refused(folder, more, message):
     path = folder / "problem.toml"
     path.write_text(TOML + more)
     assert message in message_of(path)
+
+
+def test_several_rewards_beside_a_log(folder):
+    """A share of each weight, and a list: what is said is what `certify` says of the model."""
+    path = changed(folder, "[reward.weights]", "[reward]\nwithin = 0.2\n[reward.weights]")
+    problem = read_problem(path)
+    over = over_rewards(problem, plan(problem))
+    assert over.certificate.confidence == 0.95 and over.worth[0].tried == 12
+    (folder / "rewards.csv").write_text("home,cold,chance\n10,-1,0.6\n5,-1,0.3\n1,-3,0.1\n")
+    changed(folder, "[reward.weights]\nhome = 10.0\ncold = -1.0\n", REWARDS)
+    problem = read_problem(path)
+    said = contents(answer(problem, assess(problem)))
+    alone = ti.certify(
+        problem.model,
+        problem.view,
+        ti.Rewards.listed([[-1, 10, 0], [-1, 5, 0], [-3, 1, 0]], [0.6, 0.3, 0.1]),
+        problem.task.demonstration,
+        judgement=ti.Judgement(tail=0.1),
+    )
+    assert said["over_rewards"]["guaranteed"] == alone.lower < alone.upper
+    assert any("The model is known from 235 steps" in each for each in said["log"])
+    assert any("with confidence 95 %" in each for each in said["plausible"])
+
+
+def test_weights_are_not_inferred_beside_a_log(folder):
+    text = '[reward]\ntrajectories = "episodes.jsonl"\nposterior = 20\n'
+    path = changed(folder, "[reward.weights]\nhome = 10.0\ncold = -1.0\n", text)
+    assert "to infer weights needs a world that is known" in message_of(path)

@@ -150,9 +150,6 @@ def posed(
     max_seconds: float,
 ) -> Posed:
     """A learner and a demonstration, and how the worst case of any reward is found."""
-    if isinstance(mdp, EstimatedMDP):
-        why = "in a world that is known from a log, one is certified after the other"
-        raise InvalidInputError(f"weights must be one reward, got several plausible ones: {why}")
     deadline = clock.seconds() + max_seconds
     shown = clock.in_time(deadline + GRACE, lambda: as_demonstration(mdp, demonstration))
     if shown is None:

@@ -51,7 +51,7 @@ def certified_over_rewards(
     seconds : for the search, at most
     """
     return certify(
-        problem.mdp,
+        problem.model,
         view,
         rewards,
         shown,

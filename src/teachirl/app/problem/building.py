@@ -268,7 +268,9 @@ def _refuse_in_doubt(file: ProblemFile, place: Place, model: EstimatedMDP) -> No
             "recorded episodes need features of states or of pairs, not of what follows"
         )
     if file.reward is not None and file.reward.trajectories is not None:
-        (place / "reward" / "trajectories").refuse(f"to infer weights {known}; give `weights`")
+        (place / "reward" / "trajectories").refuse(
+            f"to infer weights {known}; give `weights`, or `plausible` ones"
+        )
     if file.plan.baseline is not None:
         (place / "plan" / "baseline").refuse(f"a baseline {known}; leave it out")
     if file.plan.teacher.name == "JointGreedy":

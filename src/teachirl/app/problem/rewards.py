@@ -57,9 +57,6 @@ def build_reward(
         if world.weights is None:
             place.refuse("expected this table, as the world has no reward of its own, got nothing")
         return RewardSource("world", world.weights)
-    for name in ("plausible", "within", "posterior"):
-        if world.model is not None and getattr(reward, name) is not None:
-            (place / name).refuse("expected one reward, as the world is known from a log, got this")
     if reward.weights is not None:
         weights = features.row(reward.weights, place / "weights")
         several = None if reward.within is None else Rewards.within(weights, reward.within)

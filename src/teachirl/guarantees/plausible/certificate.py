@@ -12,13 +12,14 @@ from ...errors import Status, require
 from ...figures.cards import card
 from ...figures.digits import at_least, at_most, percent_at_least, percent_at_most
 from ...mdp import clock
+from ...mdp.estimated import EstimatedMDP
 from ...mdp.policy import Policy
 from ...mdp.rewards.checks import RewardsKind
 from ...mdp.rewards.rewards import Rewards
 from ...views.potential_shaping import Indistinct
 from ..bounds import WorstCaseBounds, check_limits, check_sizes
 from .judgement import Criterion, Judgement, Measure
-from .race import Posed, Race, direction_of_range
+from .race import Posed, Race
 from .sets import Found, least_over
 from .tails import Tail, share_below
 
@@ -33,11 +34,12 @@ class RewardsStatus(Status):
     --------
     >>> import teachirl as ti
     >>> [status.name for status in ti.RewardsStatus]
-    ['OPTIMAL', 'INTERVAL', 'INFEASIBLE', 'OUT_OF_BUDGET']
+    ['OPTIMAL', 'INTERVAL', 'IN_DOUBT', 'INFEASIBLE', 'OUT_OF_BUDGET']
     """
 
     OPTIMAL = "the bounds are as close as asked"
     INTERVAL = "the bounds hold and stay apart; list rewards, or doubt fewer weights, to know more"
+    IN_DOUBT = "as close as what is known of the world allows; a longer log says more"
     INFEASIBLE = "no policy matches the demonstration this closely; raise mismatch"
     OUT_OF_BUDGET = "stopped early with valid bounds; allow more seconds"
 
@@ -166,7 +168,7 @@ def over_rewards(
     rows = rewards.points if len(rewards.points) else rewards.mean[None]
     check_sizes("the rewards", np.vstack([rows, rewards.root.T]))
     what, meant = Criterion(judgement.criterion), _tail(rewards, judgement)
-    delta = None
+    span = None
     if what is Criterion.PERFORMANCE:
         require(
             bool(rewards.mean.any()) or not rewards.convex,
@@ -174,18 +176,19 @@ def over_rewards(
             "and its opposite are plausible",
         )
         require(bool(rows.any()), "rewards must not be all zero: every policy then earns the same")
-        delta = direction_of_range(posed.mdp, rewards.mean) if rewards.convex else None
-    race = Race(posed, what, tolerance, clock.seconds() + max_seconds, delta)
+        span = posed.ground.range_between(rewards.mean) if rewards.convex else None
+    race = Race(posed, what, tolerance, clock.seconds() + max_seconds, span)
     each = np.empty((0, 2))
     if rewards.convex:
         found = least_over(race, rewards, indistinct)
     else:
         found, numbers = _finite(race, rewards, meant)
-        each = np.stack([race.low[numbers], race.high[numbers]], 1)
+        part = slice(numbers.start, numbers.stop)
+        each = np.stack([race.low[part], race.reached(numbers)], 1)
     return _certificate(race, rewards, meant, found, each)
 
 
-def _finite(race: Race, rewards: Rewards, tail: Tail) -> tuple[Found, slice]:
+def _finite(race: Race, rewards: Rewards, tail: Tail) -> tuple[Found, range]:
     """Rewards that are listed or sampled; and which numbers they have in the race."""
     numbers = race.add(rewards.points)
     if len(numbers) > FEW:
@@ -202,17 +205,25 @@ def _finite(race: Race, rewards: Rewards, tail: Tail) -> tuple[Found, slice]:
         solved = list(race.cases)[-1:]
         low, high = (tail.of(each[part], rewards.chances) for each in (race.low, race.high))
     if not race.matchable:
-        return Found(low, high, solved[0], True, timely), part
+        return Found(low, high, solved[0], True, timely), numbers
     worst = min(solved, key=lambda number: (abs(race.high[number] - high), number))
-    return Found(low, high, worst, high - low <= race.asked, timely), part
+    return Found(low, high, worst, high - low <= race.asked, timely), numbers
 
 
 def _certificate(
     race: Race, rewards: Rewards, tail: Tail, found: Found, each: Floats
 ) -> RewardsCertificate:
+    worst, reached = race.cases.get(found.worst) or race.solve(found.worst), found.high
+    if race.matchable and isinstance(race.posed.mdp, EstimatedMDP):
+        # What the witness does in its world; of a tail, what is known of all rewards.
+        least = tail.measure is Measure.LEAST
+        reached = float(race.reached([found.worst])[0])
+        reached = max(reached if least else tail.of(each[:, 1], rewards.chances), found.low)
     status = RewardsStatus.OPTIMAL if found.settled else RewardsStatus.INTERVAL
+    if found.settled and reached - found.low > max(race.asked, found.high - found.low):
+        status = RewardsStatus.IN_DOUBT
     status = status if found.timely else RewardsStatus.OUT_OF_BUDGET
-    ends = np.vstack([[found.low, found.high], each])
+    ends = np.vstack([[found.low, reached], each])
     if not race.matchable:
         status = RewardsStatus.INFEASIBLE
         nothing = 0.0 if race.criterion is Criterion.PERFORMANCE else math.inf
@@ -229,10 +240,10 @@ def _certificate(
         lower=float(ends[0, 0]),
         upper=float(ends[0, 1]),
         weights=frozen(race.points[found.worst].copy()),
-        worst=race.cases.get(found.worst) or race.solve(found.worst),
+        worst=worst,
         each=frozen(ends[1:]),
         beyond=beyond,
-        confidence=max(race.posed.shown.confidence + sure - 1.0, 0.0),
+        confidence=max(race.posed.confidence + sure - 1.0, 0.0),
         solved=race.solved,
         solves=race.solves,
         status=status,

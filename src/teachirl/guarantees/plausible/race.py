@@ -15,23 +15,24 @@ lower bound is below the least upper bound; the one with the smallest first, as 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
 from ...mdp import clock
-from ...mdp.model import MDP
+from ...mdp.estimated import AnyMDP, EstimatedMDP
 from ...mdp.occupancy import expectation_error, expectations_of
-from ...mdp.planning import optimal_policies
 from ...mdp.policy import Policy
-from ...precision import ROUNDED_UP, down, up
+from ...precision import down, up
 from ...views.linear_algebra import without_span
 from ...views.worldview import Worldview
 from ..bounds import WorstCaseBounds, WorstCaseStatus, lower_bound
 from ..gap_bounds import Case, exact_bound, width_bound
+from .grounds import Ground, LoggedGround, Range, down_all, up_all
 from .judgement import Criterion, Measure
 from .tails import Tail
 
@@ -45,7 +46,7 @@ ROUGHLY = 1e-2
 class Posed:
     """Who matches what, and how a worst case is found: all but the reward."""
 
-    mdp: MDP
+    mdp: AnyMDP
     view: Worldview
     shown: Demonstration
     mismatch: float
@@ -56,13 +57,38 @@ class Posed:
         """Whether what is shown is what a policy does."""
         return self.shown.error == 0.0 and self.shown.policy is not None
 
+    @property
+    def recorded(self) -> bool:
+        """Whether what is shown is known exactly, and no policy's."""
+        return self.shown.error == 0.0 and self.shown.policy is None
+
+    @cached_property
+    def ground(self) -> Ground:
+        """What policies can earn."""
+        if isinstance(self.mdp, EstimatedMDP):
+            return LoggedGround(self.mdp.nominal, self.shown, self.mdp)
+        return Ground(self.mdp, self.shown)
+
+    @property
+    def varying(self) -> Policy | None:
+        """Policy that is shown, if what it shows depends on which world of a log it is."""
+        return self.ground.policy if isinstance(self.ground, LoggedGround) else None
+
+    @property
+    def confidence(self) -> float:
+        """That of the demonstration and of the model together: what may fail adds up."""
+        if isinstance(self.mdp, EstimatedMDP):
+            return max(self.shown.confidence - (1.0 - self.mdp.confidence), 0.0)
+        return self.shown.confidence
+
 
 class Race:
     """Rewards [n, k], bounds on what is guaranteed under each, and what was solved.
 
-    `low` and `high` [n] bound the criterion, signed so that more is better. With a direction Δ [k],
-    ⟨w, Δ⟩ takes the place of max R − min R in `low`, which is no less: then 1 − regret/⟨w, Δ⟩ is
-    quasi-concave in w, and its least over a polytope is at a vertex.
+    `low` and `high` [n] bound the criterion, signed so that more is better, and where the world is
+    known from a log, what can be proved of it. With a `span`, that takes the place of max R − min R
+    in `low`, which is no less: then 1 − regret/span is quasi-concave in w, and its least over a
+    polytope is at a vertex.
     """
 
     def __init__(
@@ -71,9 +97,9 @@ class Race:
         criterion: Criterion,
         tolerance: float,
         deadline: float,
-        delta: Floats | None = None,
+        span: Range | None = None,
     ) -> None:
-        self.posed, self.criterion, self.delta = posed, criterion, delta
+        self.posed, self.criterion, self.span = posed, criterion, span
         self.tolerance, self.deadline, self.asked = tolerance, deadline, 0.0
         self.points = np.empty((0, posed.mdp.n_features))
         self.low, self.high = np.empty(0), np.empty(0)
@@ -83,20 +109,26 @@ class Race:
         self.solves, self.matchable = 0, True
         # Between which g, max R and min R are; by how much ⟨w, μ⟩ may be rounded; how far a reward
         # is from the one whose θ proves its lower bound.
-        self._g, self._most, self._least = (np.empty((0, 2)) for _ in range(3))
-        self._errors, self._distance = np.empty(0), np.empty(0)
+        self._g, self._most, self._least, self._shown, self._spans = np.empty((5, 0, 2))
+        self._errors, self._distance, self._floor = np.empty((3, 0))
 
     def add(self, points: Floats) -> range:
         """More rewards [m, k]; which numbers they have."""
         n, m, mdp = len(self.points), len(points), self.posed.mdp
         self.points = np.vstack([self.points, points])
         nothing = np.tile([-math.inf, math.inf], (m, 1))
-        most, least = nothing.copy(), nothing.copy()
+        most, least, floor = nothing.copy(), nothing.copy(), nothing[:, 0].copy()
         # Of the first, to know what is close enough.
         needed = m if self.criterion in (Criterion.PERFORMANCE, Criterion.REGRET) else int(n == 0)
+        ground = self.posed.ground
         if needed:
-            most[:needed], least[:needed] = self._ends(points[:needed])
+            most[:needed], least[:needed], floor[:needed] = ground.ends(points[:needed])
+            self.solves += ground.plans * needed
         self._most, self._least = np.vstack([self._most, most]), np.vstack([self._least, least])
+        self._floor = np.append(self._floor, floor)
+        earned = ground.shown(points) if self.criterion is Criterion.GAP else nothing
+        self._shown = np.vstack([self._shown, earned])
+        self._spans = np.vstack([self._spans, nothing if not self.span else self.span.of(points)])
         if n == 0 < m:
             span = float(most[0, 0] - least[0, 1])
             relative = self.criterion is Criterion.PERFORMANCE
@@ -123,10 +155,10 @@ class Race:
 
     @property
     def nearly(self) -> Floats:
-        """array [n], upper bounds on what `low` bounds from below: with Δ, on 1 − regret/⟨w, Δ⟩."""
-        if self.delta is None:
+        """array [n], upper bounds on what `low` bounds from below: on 1 − regret/span."""
+        if self.span is None:
             return self.high
-        range_ = np.maximum(self.points @ self.delta + 2.0 * self._errors, 0.0)
+        range_ = np.maximum(self._spans[:, 1], 0.0)
         lost = np.maximum(self._most[:, 0] - self._g[:, 1], 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.nan_to_num(1.0 - lost / range_, nan=1.0, neginf=0.0)
@@ -134,20 +166,11 @@ class Race:
 
     def least_range(self) -> float:
         """max R − min R is at least this under all means of the rewards; 0 if that is not known."""
-        if self.delta is None:
-            return 0.0
-        return max(float((self.points @ self.delta - 2.0 * self._errors).min()), 0.0)
-
-    def _ends(self, points: Floats) -> tuple[Floats, Floats]:
-        """max R and min R, between bounds [m, 2] each."""
-        self.solves += 2 * len(points)
-        found = optimal_policies(self.posed.mdp, np.vstack([points, -points]))
-        best, worst = found[: len(points)], found[len(points) :]
-        return np.stack([best.lower, best.upper], 1), -np.stack([worst.upper, worst.lower], 1)
+        return 0.0 if self.span is None else max(float(self._spans[:, 0].min()), 0.0)
 
     def _bound(self, mu: Floats, part: slice) -> None:
         """Upper bounds of all g by what a witness earns."""
-        earned = _up(self.points[part] @ mu + self._errors[part])
+        earned = up_all(self.points[part] @ mu + self._errors[part])
         self._g[part, 1] = np.minimum(self._g[part, 1], earned)
 
     def prove_others(self, limit: float, part: slice = slice(None)) -> None:
@@ -170,7 +193,7 @@ class Race:
             w, other = self.points[number], int(solved[nearest])
             self.solves += 1
             theta = self._theta(int(number), other)
-            proved = lower_bound(posed.mdp, view, w, mu, posed.mismatch, theta)
+            proved = lower_bound(posed.mdp, view, w, mu, posed.mismatch, theta, posed.varying)
             self._g[number, 0] = max(self._g[number, 0], proved)
         self._judge()
 
@@ -183,13 +206,13 @@ class Race:
     def _judge(self) -> None:
         """`low` and `high` of the rewards that were not solved."""
         most = self._g[:, 1]
-        least = np.maximum(self._g[:, 0], self._least[:, 0])
+        least = np.maximum(self._g[:, 0], self._floor)
         if self.criterion is Criterion.REWARD:
             low, high = least, most
         elif self.criterion is Criterion.GAP:
             low, high = self._against(least, most)
         elif self.criterion is Criterion.REGRET:
-            low, high = _down(least - self._most[:, 1]), _up(most - self._most[:, 0])
+            low, high = down_all(least - self._most[:, 1]), up_all(most - self._most[:, 0])
         else:
             low, high = self._shares(least, most)
         rest = np.ones(len(self.points), dtype=bool)
@@ -198,30 +221,25 @@ class Race:
 
     def _against(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """What is lost against who is shown, at most and at least, negative."""
-        shown = self.posed.shown
-        earned = self.points @ shown.expectations
-        doubt = np.linalg.norm(self.points, axis=1) * shown.error * ROUNDED_UP + self._errors
-        low, high = _down(least - _up(earned + doubt)), _up(most - _down(earned - doubt))
+        low, high = down_all(least - self._shown[:, 1]), up_all(most - self._shown[:, 0])
         return low, np.minimum(high, 0.0) if self.posed.exact else high
 
     def _shares(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """What is reached of the way from min R to max R, at least and at most."""
         (best, better), (worse, worst) = self._most.T, self._least.T
-        above, width, room = _down(least - worst), _up(better - worst), _down(best - worse)
+        above, width, room = down_all(least - worst), up_all(better - worst), down_all(best - worse)
         with np.errstate(divide="ignore", invalid="ignore"):
-            low = np.where((width > 0.0) & (above > 0.0), _down(above / width), 0.0)
-            high = np.where(room > 0.0, _up(_up(most - worse) / room), 1.0)
-        if self.delta is not None:
-            low = np.minimum(low, self._by_delta(better, least))
+            low = np.where((width > 0.0) & (above > 0.0), down_all(above / width), 0.0)
+            high = np.where(room > 0.0, up_all(up_all(most - worse) / room), 1.0)
+        if self.span is not None:
+            low = np.minimum(low, self._by_span(better, least))
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
-    def _by_delta(self, most: Floats, least: Floats) -> Floats:
-        """1 − regret/⟨w, Δ⟩, rounded down; 1 if nothing is to be had at all."""
-        assert self.delta is not None
-        # Δ is a difference of two computed feature expectations.
-        range_ = _down(self.points @ self.delta - 2.0 * self._errors)
+    def _by_span(self, most: Floats, least: Floats) -> Floats:
+        """1 − regret/span, rounded down; 1 if nothing is to be had at all."""
+        range_ = self._spans[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares = _down(1.0 - _up(_up(most - least) / range_))
+            shares = down_all(1.0 - up_all(up_all(most - least) / range_))
         shares = np.where(range_ > 0.0, np.maximum(shares, 0.0), 0.0)
         return np.where(self.points.any(axis=1), shares, 1.0)
 
@@ -234,12 +252,17 @@ class Race:
         if self.matchable:
             self._g[number] = found.lower, found.upper
             self._settle(number, found)
-            if found.occupancy is not None:
-                mu = expectations_of(self.posed.mdp, found.occupancy)
-                self.witnesses.append(mu)
-                self._bound(mu, slice(None))
-            self._judge()
+            self._bring(found)
         return found
+
+    def _bring(self, found: WorstCaseBounds) -> None:
+        """What a worst case's witness, in its world, says of all rewards."""
+        if found.occupancy is not None:
+            world = self.posed.ground.mdp if found.world is None else found.world
+            mu = expectations_of(world, found.occupancy)
+            self.witnesses.append(mu)
+            self._bound(mu, slice(None))
+        self._judge()
 
     def _look(self, number: int) -> None:
         """The worst case of a reward, roughly: that may be enough to know that it is not meant."""
@@ -248,11 +271,7 @@ class Race:
         self._starts[number] = found.theta
         low, high = self._g[number]
         self._g[number] = max(low, found.lower), min(high, found.upper)
-        if found.occupancy is not None:
-            mu = expectations_of(self.posed.mdp, found.occupancy)
-            self.witnesses.append(mu)
-            self._bound(mu, slice(None))
-        self._judge()
+        self._bring(found)
 
     def _start(self, number: int) -> Floats | None:
         """The θ to search from: that of an earlier look, or of the nearest that was solved."""
@@ -275,21 +294,31 @@ class Race:
         least = max(case.worst.lower, width.least, exact.least)
         most = self._g[number, 1] = found.upper
         self._g[number, 0] = least
+        earned, ends = self._shown[number, 0], posed.ground.of_case(case)
+        if ends is not None:
+            self._most[number], self._least[number], earned = ends
+            self._floor[number] = case.worst.lower
         if self.criterion is Criterion.GAP:
-            low, high = (
-                -min(exact.gap, up(case.expert_most - least)),
-                -down(case.expert_least - most),
-            )
+            low = -min(exact.gap, up(case.expert_most - least))
+            high = -down(float(earned) - most)
         elif self.criterion is Criterion.REGRET:
-            low, high = down(least - case.best.upper), up(most - case.best.lower)
+            low, high = down(least - case.best.upper), up(most - float(self._most[number, 0]))
         else:
-            self._most[number] = case.best.lower, case.best.upper
-            self._least[number] = case.worst.lower, case.worst.upper
             low = reached = case.performance(least)
-            if self.delta is not None:
-                low = min(low, float(self._by_delta(self._most[:, 1], self._g[:, 0])[number]))
+            if self.span is not None:
+                low = min(low, float(self._by_span(self._most[:, 1], self._g[:, 0])[number]))
             high = max(float(self._shares(self._g[:, 0], self._g[:, 1])[1][number]), reached)
         self.low[number], self.high[number] = low, max(high, low)
+
+    def reached(self, numbers: Sequence[int]) -> Floats:
+        """array [m], what somebody who matches reaches at most under these rewards: `high`, but
+        where the world is known from a log, in one that it allows."""
+        met = [self.cases.get(number) or float(self._g[number, 1]) for number in numbers]
+        some = list(numbers)
+        ground, high = self.posed.ground, self.high[some]
+        return np.maximum(
+            ground.reached(self.criterion, self.points[some], high, met), self.low[some]
+        )
 
     def run(self, numbers: range, chances: Floats, tail: Tail) -> bool:
         """Solve until the number that is meant of these rewards is known; whether there was time.
@@ -331,22 +360,4 @@ class Race:
         return replace(tail, measure=Measure.QUANTILE).of(high, chances)
 
 
-def direction_of_range(mdp: MDP, weights: Floats) -> Floats:
-    """μ − μ′ [k] of a best policy and a worst one: under any w, max R − min R ≥ ⟨w, μ − μ′⟩."""
-    best, worst = optimal_policies(mdp, np.vstack([weights, -weights]))
-    return _expectations(mdp, best.policy) - _expectations(mdp, worst.policy)
-
-
-def _expectations(mdp: MDP, policy: Policy) -> Floats:
-    return Demonstration.of_policy(mdp, policy).expectations
-
-
-def _up(values: Floats) -> Floats:
-    return np.nextafter(values, np.inf)
-
-
-def _down(values: Floats) -> Floats:
-    return np.nextafter(values, -np.inf)
-
-
-__all__ = ["Posed", "Race", "direction_of_range"]
+__all__ = ["Posed", "Race"]

@@ -3,7 +3,8 @@
 Gap and regret are suprema of linear functions of w, and so convex, and the least reward is concave:
 each is worst at an extreme point. Performance is not; but with Δ = μ − μ′ of any two policies,
 max R − min R ≥ ⟨w, Δ⟩, and 1 − regret/⟨w, Δ⟩ is quasi-concave where ⟨w, Δ⟩ > 0: its least is at an
-extreme point as well, and no performance is below it.
+extreme point as well, and no performance is below it. Where the world is known from a log, a range
+that is concave takes the place of ⟨w, Δ⟩ (`grounds`).
 
 - *Polytope*: a race of the vertices.
 - *Box* w₀ + Σ z_i c_i: where x_i = ⟨c_i, d⟩ lies in [a, b] for all d that count, |x_i| is at most
@@ -26,7 +27,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import Floats
-from ...mdp.occupancy import expectation_error, feature_expectations
+from ...mdp.model import MDP
+from ...mdp.occupancy import feature_expectations
 from ...mdp.planning import optimal_policies
 from ...mdp.rewards.checks import RewardsKind
 from ...mdp.rewards.rewards import Rewards
@@ -114,13 +116,16 @@ def _that_matters(
     mdp, root, lost = posed.mdp, rewards.root, 0.0
     reach = 2.0 * mdp.largest_feature / (1.0 - mdp.discount) * ROUNDED_UP
     seen = root
-    if criterion is Criterion.GAP and posed.exact:
+    # What a policy shows, and what no policy can change, depends on the world.
+    if criterion is Criterion.GAP and posed.exact and isinstance(mdp, MDP):
         never = indistinct_directions(mdp) if indistinct is None else indistinct
         seen = never.project(root.T).T
         lost = float(np.linalg.norm(never.basis @ root)) * never.slack * ROUNDED_UP
         if posed.mismatch == 0.0:
             both = posed.view.without(never.basis).basis
             seen = without_span(both, seen.T).T
+    elif criterion is Criterion.GAP and posed.recorded and posed.mismatch == 0.0:
+        seen = without_span(posed.view.basis, root.T).T
     size = float(np.linalg.norm(root))
     rounding = root.shape[0] * 8.0 * EPS * size * reach
     if rewards.kind is RewardsKind.BOX:
@@ -162,16 +167,13 @@ def _chords(race: Race, root: Floats) -> tuple[float, Floats] | None:
     """Σ α_i and β [r] with |⟨c_i, d⟩| ≤ α_i + β_i⟨c_i, d⟩ for all d that count, c_i the columns."""
     if race.criterion is Criterion.PERFORMANCE:
         return None
-    mdp, r = race.posed.mdp, root.shape[1]
+    ground, r = race.posed.ground, root.shape[1]
     race.solves += 2 * r
-    most = optimal_policies(mdp, np.vstack([root.T, -root.T])).upper
+    most = ground.most_of_all(np.vstack([root.T, -root.T]))
     high, low = most[:r], -most[r:]
-    errors = np.array([expectation_error(mdp, column) for column in root.T])
     if race.criterion is Criterion.GAP:
-        shown = race.posed.shown
-        reach = np.linalg.norm(root, axis=0) * shown.error * ROUNDED_UP + errors
-        middle = root.T @ shown.expectations
-        first, last = middle - reach - high, middle + reach - low
+        first = ground.least_shown(root.T) - high
+        last = ground.shown(root.T)[:, 1] - low
     elif race.criterion is Criterion.REGRET:
         first, last = low - high, high - low
     else:
@@ -191,26 +193,24 @@ def _by_regret(race: Race, middle: Floats, root: Floats) -> float:
     """A performance that is reached under all rewards of a box: 1 − most regret/least range."""
     other = Race(race.posed, Criterion.REGRET, race.tolerance, race.deadline)
     chords = _chords(other, root)
-    assert chords is not None and race.delta is not None
+    assert chords is not None and race.span is not None
     [number] = other.add((middle + root @ chords[1])[None])
     other.solve(number)
     race.solves += other.solves
     lost = up(up(chords[0] * ROUNDED_UP) - float(other.low[number]))
-    along = float(middle @ race.delta) - float(np.abs(root.T @ race.delta).sum())
-    doubt = 4.0 * expectation_error(race.posed.mdp, np.abs(middle) + np.abs(root).sum(axis=1))
-    range_ = down(along - doubt)
+    range_ = down(race.span.over_box(middle, root))
     return max(down(1.0 - up(lost / range_)), 0.0) if range_ > 0.0 else 0.0
 
 
 def _climb(race: Race, middle: Floats, root: Floats, farthest: Callable[[Floats], Floats]) -> None:
     """Reward after reward, each the worst for the witness of the one before: `farthest` gives the z
     of the set with the largest ⟨z, x⟩."""
-    mdp, here = race.posed.mdp, 0
+    mdp, here = race.posed.ground.mdp, 0
     for _ in range(STEPS):
-        witness = race.cases[here].witness
-        if witness is None or race.late:
+        case = race.cases[here]
+        if case.witness is None or race.late:
             break
-        d = -feature_expectations(mdp, witness)
+        d = -feature_expectations(mdp if case.world is None else case.world, case.witness)
         if race.criterion is Criterion.GAP:
             d = d + race.posed.shown.expectations
         elif race.criterion is not Criterion.REWARD:

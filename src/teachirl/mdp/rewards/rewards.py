@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from ...arrays import Floats, as_floats, at, check_finite, frozen
 from ...errors import require
 from ...figures.digits import counted
-from ..model import MDP
+from ..estimated import AnyMDP
 from .checks import RewardsKind, Samples, check_count, checked_chances, checked_row, checked_rows
 from .preferences import Outcome, drawn, half_spaces, vertices_of
 
@@ -366,12 +366,12 @@ class Rewards:
             z *= (rng.random(n) ** (1.0 / max(r, 1)) / np.linalg.norm(z, axis=1))[:, None]
         return np.asarray(self.mean + z @ self.root.T)
 
-    def check(self, mdp: MDP) -> None:
+    def check(self, mdp: AnyMDP) -> None:
         """Refuse rewards of another number of features than an MDP has.
 
         Parameters
         ----------
-        mdp : MDP
+        mdp : MDP or EstimatedMDP
         """
         require(
             self.n_features == mdp.n_features,
