@@ -153,5 +153,81 @@ def test_the_largest_risk_of_an_ellipsoid_is_met_and_not_exceeded():
 def test_the_risk_of_lists_and_of_what_has_none():
     view = ti.Worldview([[1.0, 0.0]])
     assert ti.teaching_risk(view, ti.Rewards.listed([[1, 0], [3, 4]])) == pytest.approx(0.8)
-    with pytest.raises(ti.InvalidInputError, match="need not be largest at a corner"):
-        ti.teaching_risk(view, ti.Rewards.within([1, 1], 0.1))
+
+
+def test_the_largest_risk_of_a_polytope_need_not_be_at_a_vertex():
+    view = ti.Worldview([[1.0, 0.0]])
+    across = ti.largest_risk(view, ti.Rewards.polytope([[1, 0.1], [-1, 0.1]]))
+    assert across.upper == 1.0 and across.lower == pytest.approx(1.0)
+    assert across.weights == pytest.approx([0.0, 0.1])
+    # One feature is seen, and its weight does not change its sign: the worst corner, exactly.
+    for rewards in (ti.Rewards.within([1, 1], 0.1), ti.Rewards.box([0.9, -1.1], [1.1, 0.5])):
+        found = ti.largest_risk(view, rewards)
+        assert found.lower == pytest.approx(1.1 / np.hypot(1.1, 0.9), abs=1e-9)
+        assert found.upper == pytest.approx(found.lower, abs=1e-8)
+    nothing = ti.largest_risk(ti.Worldview(np.eye(2)), ti.Rewards.within([1, 1], 0.1))
+    assert nothing.upper < 1e-9
+    assert ti.teaching_risk(ti.Worldview(np.empty((0, 2))), ti.Rewards.within([1, 1], 0.1)) == 1.0
+
+
+@pytest.mark.parametrize("features", [4, 14])
+def test_the_largest_risk_of_boxes_and_polytopes_is_met_and_not_exceeded(features):
+    rng = np.random.default_rng(2)
+    for share in (0.05, 0.3, 0.3, 1.5):
+        view, w = ti.Worldview(rng.normal(size=(3, features))), rng.normal(size=features)
+        points = w + share * rng.normal(size=(5, features))
+        for rewards in (ti.Rewards.within(w, share), ti.Rewards.polytope(points)):
+            found = ti.largest_risk(view, rewards)
+            drawn = rewards.draw(rng, 3000)
+            corners = rng.choice([-1.0, 1.0], (500, rewards.root.shape[1])) @ rewards.root.T
+            drawn = np.vstack([drawn, rewards.mean + corners, rewards.points])
+            hidden = drawn - (drawn @ view.basis.T) @ view.basis
+            risks = np.linalg.norm(hidden, axis=1) / np.linalg.norm(drawn, axis=1)
+            assert risks.max() <= found.upper <= 1.0
+            assert ti.teaching_risk(view, found.weights) == pytest.approx(found.lower, abs=1e-9)
+            if features == 4:
+                assert risks.max() <= found.lower + 1e-3
+            if rewards.kind == "box":
+                assert (np.abs(found.weights - w) <= share * np.abs(w) + 1e-12).all()
+
+
+def test_several_rewards_are_scored_by_the_mean_of_their_squared_risks():
+    """Against the formula, feature by feature; of one reward the plan is today's."""
+    rng = np.random.default_rng(5)
+    view = ti.Worldview(rng.normal(size=(1, 6)))
+    candidates, points = rng.normal(size=(7, 6)), rng.normal(size=(4, 6))
+    chances = rng.dirichlet(np.ones(4))
+    rewards = ti.Rewards.listed(points, chances)
+    plan = ti.greedy_plan(view, rewards, candidates, size=3)
+    seen = view
+    for chosen in plan.chosen:
+        left = [
+            sum(
+                p * ti.teaching_risk(seen.extend(row), w) ** 2
+                for p, w in zip(chances, points, strict=True)
+            )
+            for row in candidates
+        ]
+        assert chosen == int(np.argmin(left))
+        seen = seen.extend(candidates[chosen])
+    assert plan.risk == pytest.approx(np.sqrt(min(left)), abs=1e-12)
+    one, alone = ti.Rewards.listed(points[:1]), ti.greedy_plan(view, points[0], candidates)
+    same = ti.greedy_plan(view, one, candidates)
+    assert same.chosen == alone.chosen and same.risk == pytest.approx(alone.risk, abs=1e-12)
+    dear = {"max_cost": 3.0, "costs": rng.uniform(0.5, 2.0, 7)}
+    by_cost = ti.greedy_plan(view, points[0], candidates, **dear)
+    assert ti.greedy_plan(view, one, candidates, **dear).chosen == by_cost.chosen
+    with pytest.raises(ti.InvalidInputError, match="listed or sampled, got any reward of a box"):
+        ti.greedy_plan(view, ti.Rewards.within(points[0], 0.1), candidates)
+
+
+def test_a_teacher_for_all_rewards():
+    """Either reward alone is a feature of its own and a little of the third, which both share."""
+    mdp = ti.worlds.chain(4)
+    rewards = ti.Rewards.listed([[1.0, 0.0, 0.0, 0.9], [-1.0, 0.0, 0.0, 0.9]], [0.6, 0.4])
+    task = ti.Task(mdp, rewards, ti.Worldview(np.empty((0, 4))), np.eye(4))
+    for teacher, first in ((ti.teachers.TRGreedy(), 3), (ti.teachers.TRGreedy(every=True), 0)):
+        learner, rng = ti.learners.MinNormPoint(), np.random.default_rng(0)
+        lesson = ti.teach(task, teacher, learner, rng=rng, budget=1, tolerance=-1)
+        assert lesson.taught == (first,)
+    assert repr(ti.teachers.TRGreedy(every=True)) == "TRGreedy(every=True)"

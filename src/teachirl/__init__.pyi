@@ -45,6 +45,7 @@ from .teaching.lesson_record import LessonStatus, Round
 from .teaching.task import Task
 from .teaching.teach import teach
 from .teaching.worth import FeatureWorth, worth_buying
+from .views.plausible_risk import LargestRisk, largest_risk
 from .views.teaching_risk import BlindSpot, blind_spot, relative_risk, risk_after, teaching_risk
 from .views.worldview import Worldview
 from .what_to_show.few import FewDemonstrations, FewStatus, few_demonstrations
@@ -77,6 +78,7 @@ __all__ = [
     "InferredWeights",
     "InvalidInputError",
     "Judgement",
+    "LargestRisk",
     "Lesson",
     "LessonStatus",
     "Limit",
@@ -128,6 +130,7 @@ __all__ = [
     "few_demonstrations",
     "greedy_plan",
     "infer_weights",
+    "largest_risk",
     "learners",
     "mixture",
     "next_probe",

@@ -16,8 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import Floats, checked_indices, checked_positive, frozen
 from ..errors import require
+from ..mdp.rewards.rewards import Rewards
 from ..precision import NO_RISK, RISK_TIE, SOLVED
 from ..views.scorer import RiskScorer
+from ..views.several_scorer import SeveralScorer
 from ..views.worldview import Worldview
 
 
@@ -40,7 +42,7 @@ class GreedyPlan:
     Attributes
     ----------
     chosen : tuple of int, candidates; it ends early where nothing lowers the risk further
-    risk : float, the teaching risk at the end
+    risk : float, the teaching risk at the end; of several rewards, the root of the mean square
     scores : array [n], what the first is chosen by, larger is better; NaN if it may not be
 
     Examples
@@ -61,14 +63,14 @@ class GreedyPlan:
 
 def greedy_plan(
     view: Worldview,
-    weights: ArrayLike,
+    weights: ArrayLike | Rewards,
     candidates: ArrayLike,
     *,
     size: int | None = None,
     max_cost: float | None = None,
     costs: ArrayLike | None = None,
     among: ArrayLike | None = None,
-    scorer: RiskScorer | None = None,
+    scorer: RiskScorer | SeveralScorer | None = None,
 ) -> GreedyPlan:
     """The greedy plan for at most `size` features that cost at most `max_cost` together.
 
@@ -78,15 +80,16 @@ def greedy_plan(
     Parameters
     ----------
     view : Worldview, what the learner sees at first
-    weights : array [k], not all zero
+    weights : array [k], not all zero; or Rewards that are listed or sampled: the root of the mean
+        of their squared risks then takes the place of the risk
     candidates : array [n, k]
     size : int, the most features; None for any number
     max_cost : float, the most that they may cost together; None for any
     costs : array [n], positive; 1 each by default. They matter only if they differ and there is a
         `max_cost`
     among : int array, the candidates that may be chosen; all by default
-    scorer : RiskScorer of these candidates for this view, if there is one; features of the plan but
-        the last are taught to it
+    scorer : RiskScorer or SeveralScorer of these candidates for this view, if there is one;
+        features of the plan but the last are taught to it
 
     Returns
     -------
@@ -102,7 +105,10 @@ def greedy_plan(
     (1, 0)
     """
     if scorer is None:
-        scorer = RiskScorer(view, weights, candidates, screen=False)
+        if isinstance(weights, Rewards):
+            scorer = SeveralScorer(view, weights, candidates)
+        else:
+            scorer = RiskScorer(view, weights, candidates, screen=False)
     before, after = scorer.risk, scorer.risks()
     n = len(after)
     prices, budgets = checked_budgets(n, size, max_cost, costs)

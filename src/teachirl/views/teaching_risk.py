@@ -32,7 +32,7 @@ def teaching_risk(view: Worldview, weights: ArrayLike | Rewards) -> float:
     ----------
     view : Worldview, A
     weights : array [k], not all zero; their scale does not matter. If several are plausible,
-        Rewards, which give the largest
+        Rewards, and no plausible reward has more: see `largest_risk`
 
     Returns
     -------
@@ -48,7 +48,7 @@ def teaching_risk(view: Worldview, weights: ArrayLike | Rewards) -> float:
     True
     """
     if isinstance(weights, Rewards):
-        return largest_risk(view, weights)
+        return largest_risk(view, weights).upper
     w = unit_weights(view, weights)  # refuses what is no view
     return length_of(without_span(view.basis, w))
 
