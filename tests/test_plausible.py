@@ -312,8 +312,29 @@ def test_what_to_show_is_no_worse_than_what_is_best_for_the_mean():
         tail = ti.Judgement(tail=0.5, measure="cvar")
         half = ti.best_demonstration(mdp, view, rewards, starts=1, rng=rng, judgement=tail)
         assert half.guaranteed >= shown.guaranteed - 1e-6
-    with pytest.raises(ti.InvalidInputError, match="list some of them"):
-        ti.best_demonstration(mdp, view, ti.Rewards.within(w, 0.1), rng=rng)
+
+
+def test_what_to_show_for_convex_sets():
+    """Opinions between two: the mixture is best, as for the two alone; and sets with a middle."""
+    mdp, view = bandit([[1, 0], [0, 1]]), ti.Worldview(np.eye(2))
+    rng, between = np.random.default_rng(0), ti.Rewards.polytope([[1, 0.25], [0.25, 1]])
+    shown = ti.best_demonstration(mdp, view, between, starts=1, rng=rng)
+    assert shown.upper == pytest.approx(0.5, abs=1e-4)
+    assert shown.shares == pytest.approx([0.5, 0.5], abs=1e-3)
+    # What is proved over the set is less: 1 − regret/⟨w, Δ⟩ with one Δ for all rewards.
+    assert shown.guaranteed == ti.certify(mdp, view, between, shown).guaranteed
+    rng, mdp, view, w, _ = case(1, rows=3, states=8)
+    root = 0.1 * rng.standard_normal((5, 2))
+    for rewards in (ti.Rewards.within(w, 0.2), ti.Rewards.ellipsoid(w, root)):
+        shown = ti.best_demonstration(mdp, view, rewards, starts=1, rng=rng)
+        assert shown.plain <= shown.guaranteed <= shown.upper
+        assert shown.guaranteed == ti.certify(mdp, view, rewards, shown.policy).guaranteed
+        for point in rewards.draw(rng, 5):
+            alone = ti.certify(mdp, view, point, shown.policy, theorems=False)
+            assert alone.guaranteed >= shown.guaranteed - 1e-6
+    tail = ti.Judgement(tail=0.5, measure="cvar")
+    with pytest.raises(ti.InvalidInputError, match="tail needs chances"):
+        ti.best_demonstration(mdp, view, rewards, rng=rng, judgement=tail)
 
 
 @pytest.mark.parametrize("tail", [None, 0.5])

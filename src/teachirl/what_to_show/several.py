@@ -5,11 +5,15 @@ subgradient, so that showing μ′ guarantees g_i(Aμ) + ⟨θ_i, A(μ′ − μ
 least of these over M, or the mean of a tail, is one linear program (`mixtures`), and never leads
 down. The answer may be a mixture of policies. No demonstration guarantees more than the best
 mixture earns under the worst of the rewards, as who is shown may be who matches.
+
+Of a convex set of rewards some are listed, and what is found for these is certified for the whole
+set; the reward under which it is worst there joins the list, and the search goes on, a few times.
+What no demonstration exceeds under some of the rewards, none exceeds under all of them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +32,7 @@ from ..mdp.model import MDP
 from ..mdp.occupancy import mixture
 from ..mdp.planning import optimal_policies, optimal_policy
 from ..mdp.policy import Policy
+from ..mdp.rewards.checks import RewardsKind
 from ..mdp.rewards.rewards import Rewards
 from ..precision import first_largest
 from ..views.worldview import Worldview
@@ -41,6 +46,8 @@ PLANNED = 1e-6
 CLIMBING = 0.7
 # What is guaranteed by less than this more is a tie.
 TIE = 1e-3
+# Of a convex set, rewards that are listed first, about, and how often the worst one joins them.
+SOME, ROUNDS = 9, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,16 +218,61 @@ def show_for_rewards(
     """What to show for several rewards; the search begins at the policies `first` as well."""
     rewards.check(mdp)
     require(
-        not rewards.convex,
-        f"what to show is searched for rewards that are listed or sampled, got "
-        f"{rewards.sentence}; list some of them, such as rewards.draw(rng, 20)",
-    )
-    require(
         judgement.criterion is Criterion.PERFORMANCE and judgement.measure is not Measure.QUANTILE,
         "what to show is judged by the least performance, or by the mean of a tail (cvar)",
     )
+    require(
+        judgement.tail is None or not rewards.convex,
+        f"tail needs chances, which {rewards.sentence} has not; list rewards, or sample them",
+    )
+    terms = mdp, view, rewards, judgement
+    if not rewards.convex:
+        return _shown_for(*terms, rewards, first, starts, rng, deadline)
+    listed, best = _some_of(rewards, rng), None
+    for _ in range(ROUNDS):
+        some = Rewards.listed(listed)
+        found = _shown_for(*terms, some, first, starts, rng, deadline)
+        if best is not None:
+            better = found.guaranteed > best.guaranteed + TIE
+            upper, solves = min(found.upper, best.upper), found.solves + best.solves
+            found = replace(found if better else best, upper=upper, solves=solves)
+        best, worst = found, found.certificate.weights
+        known = bool((np.abs(listed - worst).max(axis=1) <= TIE * np.abs(worst).max()).any())
+        if known or not found.finished or found.upper - found.guaranteed <= TIE:
+            break
+        listed, first, starts = np.vstack([listed, worst]), (*first, found.policy), 1
+    assert best is not None
+    return best
+
+
+def _some_of(rewards: Rewards, rng: np.random.Generator) -> Floats:
+    """Some rewards of a convex set [n, k], at its ends and in the middle."""
+    middle, r = rewards.mean[None], rewards.root.shape[1]
+    points = rewards.points
+    if rewards.kind is RewardsKind.ELLIPSOID:
+        points = rewards.mean + np.vstack([rewards.root.T, -rewards.root.T])
+    elif rewards.kind is RewardsKind.BOX:
+        signs = rng.choice([-1.0, 1.0], (SOME, r))
+        points = rewards.mean + np.vstack([signs, -signs]) @ rewards.root.T
+    if len(points) > SOME:
+        points = points[rng.permutation(len(points))[:SOME]]
+    return np.unique(np.vstack([middle, points]), axis=0)
+
+
+def _shown_for(
+    mdp: MDP,
+    view: Worldview,
+    rewards: Rewards,
+    judgement: Judgement,
+    some: Rewards,
+    first: tuple[Policy, ...],
+    starts: int,
+    rng: np.random.Generator,
+    deadline: float,
+) -> ShownForRewards:
+    """What to show by a search for some of the rewards, certified for all."""
     one, tops = np.ones(1), list[_Place]()
-    begun = clock.in_time(deadline, lambda: _begun(mdp, view, rewards, judgement))
+    begun = clock.in_time(deadline, lambda: _begun(mdp, view, some, judgement))
     if begun is None:
         raise InvalidInputError(TOO_SHORT)
     problem, fair, plain, shown = begun
@@ -255,7 +307,7 @@ def show_for_rewards(
         )
         for each in (best.shown, shown)
     )
-    if before.guaranteed >= found.guaranteed:
+    if (before.guaranteed, before.upper) >= (found.guaranteed, found.upper):
         best, found = _Place((plain,), one, shown, before.guaranteed), before
     solves = problem.solves + fair.solves + found.solves + before.solves
     return ShownForRewards(

@@ -160,7 +160,7 @@ class Race:
             return self.high
         range_ = np.maximum(self._spans[:, 1], 0.0)
         lost = np.maximum(self._most[:, 0] - self._g[:, 1], 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             shares = np.nan_to_num(1.0 - lost / range_, nan=1.0, neginf=0.0)
         return np.minimum(np.maximum(shares, 0.0), self.high)
 
@@ -228,7 +228,7 @@ class Race:
         """What is reached of the way from min R to max R, at least and at most."""
         (best, better), (worse, worst) = self._most.T, self._least.T
         above, width, room = down_all(least - worst), up_all(better - worst), down_all(best - worse)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             low = np.where((width > 0.0) & (above > 0.0), down_all(above / width), 0.0)
             high = np.where(room > 0.0, up_all(up_all(most - worse) / room), 1.0)
         if self.span is not None:
@@ -238,7 +238,7 @@ class Race:
     def _by_span(self, most: Floats, least: Floats) -> Floats:
         """1 − regret/span, rounded down; 1 if nothing is to be had at all."""
         range_ = self._spans[:, 0]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             shares = down_all(1.0 - up_all(up_all(most - least) / range_))
         shares = np.where(range_ > 0.0, np.maximum(shares, 0.0), 0.0)
         return np.where(self.points.any(axis=1), shares, 1.0)
