@@ -18,8 +18,6 @@ from teachirl.app import cli
 from teachirl.app.decisions import assess, log_doubt, over_rewards, plan
 from teachirl.app.document.documents import answer
 from teachirl.app.problem import read_problem
-from teachirl.app.problem.episodes import read_episodes
-from teachirl.app.problem.files import Folder
 from teachirl.app.render.json import contents
 
 SUCCESSORS = """state,action,next_state
@@ -192,9 +190,8 @@ def test_a_log_says_the_same_in_every_format(folder, write):
     problem = read_problem(changed(folder, "log.csv", name))
     model, expected = problem.world.model, wanted.world.model
     possible = expected.nominal
-    log = ti.TransitionLog.from_trajectories(
-        possible, read_episodes(Folder(folder, False), name, possible)
-    )
+    seen = ti.read_trajectories(folder / name, possible)
+    log = ti.TransitionLog.from_trajectories(possible, seen)
     again = ti.estimate_mdp(
         log, possible.features, discount=0.9, successors=possible, start=possible.start
     )

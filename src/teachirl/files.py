@@ -17,6 +17,24 @@ import numpy as np
 from .arrays import Floats
 from .errors import FileFormatError, InvalidInputError, require
 
+# A table of more rows is refused; so many numbers in one array are 0.8 GB.
+MAX_ROWS, MAX_NUMBERS = 20_000_000, 100_000_000
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: never long, never deep."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (dict, list)):
+        kind, what = ("a table", "key") if isinstance(value, dict) else ("a list", "entry")
+        plural = {"key": "keys", "entry": "entries"}[what]
+        return f"{kind} of {len(value)} {what if len(value) == 1 else plural}"
+    if isinstance(value, int) and value.bit_length() > 200:
+        return "a number of more than 60 digits"
+    if isinstance(value, str):
+        return repr(value) if len(value) <= 60 else f"{value[:57]!r}…"
+    return str(value)[:60]
+
 
 class JsonReader:
     """A JSON object, its source and its place in it.
@@ -144,4 +162,13 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
-__all__ = ["JsonReader", "kind_of", "made_folder", "neutral", "replacing"]
+__all__ = [
+    "MAX_NUMBERS",
+    "MAX_ROWS",
+    "JsonReader",
+    "kind_of",
+    "made_folder",
+    "neutral",
+    "replacing",
+    "shown",
+]

@@ -9,9 +9,10 @@ from pathlib import Path
 from ...demonstrations.trajectories import Trajectories
 from ...diagnosis.diagnosis import DiagnosisStatus
 from ...figures.digits import asked, at_most, counted, number, percent_at_least
+from ...files import shown
 from ..decisions import Acquaintance, Standing
 from ..problem import Problem
-from ..problem.places import listed, shown
+from ..problem.places import listed
 from .elements import Bullets, Column, Data, Fact, Headline, Section, Sentence, Table
 
 # Who misses by less than this share of what policies can change may only match roughly.

@@ -15,6 +15,7 @@ from ...diagnosis.exchange import Exchange
 from ...diagnosis.probe import Probe
 from ...diagnosis.probe_files import load_probe
 from ...errors import TeachirlError
+from ...files import shown
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
 from ...views.worldview import Worldview
@@ -23,7 +24,7 @@ from .episodes import read_episodes, read_policy
 from .features import Features
 from .files import Folder
 from .learner_schema import Answer, Learner
-from .places import Place, meant, refuse_all, shown
+from .places import Place, meant, refuse_all
 
 
 @dataclass(frozen=True, eq=False)

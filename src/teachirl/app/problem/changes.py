@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ...errors import InvalidInputError, require
-from .places import Place, dotted, meant, shown
+from ...files import shown
+from .places import Place, dotted, meant
 
 # A part of a key: bare or quoted, with numbers of list entries behind it.
 PART = re.compile(r"""([\w-]+|"(?:\\.|[^"\\])*"|'[^']*')((?:\[[0-9]{1,6}\])*)""", re.ASCII)

@@ -3,42 +3,30 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from ...demonstrations.minari_files import read_minari
 from ...demonstrations.trajectories import Trajectories
-from ...demonstrations.trajectory_files import read_trajectories, trajectories_of_rows
+from ...demonstrations.trajectory_files import read_trajectories
 from ...errors import FileFormatError
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
 from .files import Folder
-from .minari import read_minari
 from .moves import SUM_TOLERANCE
 from .pairs import pair_numbers, state_numbers
 from .places import called_by_name
-from .tables import parquet_rows, read_table
+from .tables import read_table
 
 
 def read_episodes(folder: Folder, name: str, mdp: MDP, skip: str | None = None) -> Trajectories:
     """Episodes from JSON lines, CSV or Parquet, whose columns are those of the CSV, or from the
     folder of a Minari dataset; `skip` is as in `read_trajectories`."""
     if os.path.isdir(folder.path / name):
-        return read_minari(folder, name, mdp, skip)
+        return read_minari(folder.file, name, mdp, skip)
     path = folder.file(name)
-    if Path(name).suffix.lower() != ".parquet":
-        with called_by_name(path, name):
-            return read_trajectories(path, mdp, skip=skip)
-    # Lines are counted as in a CSV file, from the header.
-    rows = ((row + 1, [_as_csv(cell) for cell in cells]) for row, cells in parquet_rows(path, name))
-    return trajectories_of_rows(rows, f"{name}, as CSV", mdp, skip=skip)
-
-
-def _as_csv(cell: Any) -> str:
-    if cell is None:
-        return ""
-    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+    with called_by_name(path, name):
+        return read_trajectories(path, mdp, skip=skip)
 
 
 def read_policy(folder: Folder, name: str, mdp: MDP) -> Policy:

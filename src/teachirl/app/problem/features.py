@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from ...arrays import AnyRows, Floats, Names, SparseRows, frozen
 from ...errors import FileFormatError
+from ...files import shown
 from ...guarantees.bounds import check_sizes
 from ...mdp.model import MDP
 from ...views.linear_algebra import axes, gathered
@@ -19,7 +20,7 @@ from ...views.worldview import Worldview
 from ...worlds import World
 from .files import MAX_FEATURES, Folder, read_npy
 from .mistakes import Mistakes
-from .places import Place, meant, refuse_all, shown
+from .places import Place, meant, refuse_all
 from .schema import Learner, Teach
 from .tables import read_table
 

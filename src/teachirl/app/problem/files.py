@@ -13,12 +13,10 @@ from numpy.lib import format as npy
 
 from ...arrays import Floats
 from ...errors import FileFormatError
-from .places import shown
+from ...files import shown
 
 # A file of this size is read in about a minute. What is larger belongs in an .npz.
 MAX_BYTES = 256 << 20
-# So many numbers in one array are 0.8 GB.
-MAX_NUMBERS = 100_000_000
 MAX_STATES = 5_000_000
 # What policies cannot change, and what there is to teach, are arrays of features by features: so
 # many are 0.2 GB each.
@@ -111,4 +109,4 @@ def read_npy(path: Path, name: str) -> Floats:
     return table
 
 
-__all__ = ["MAX_BYTES", "MAX_FEATURES", "MAX_NUMBERS", "MAX_STATES", "Folder", "read_npy"]
+__all__ = ["MAX_BYTES", "MAX_FEATURES", "MAX_STATES", "Folder", "read_npy"]

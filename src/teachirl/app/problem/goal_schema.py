@@ -7,8 +7,9 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field, TypeAdapter, model_validator
 
+from ...files import shown
 from .named import Strict, Text, exactly_one
-from .places import meant, shown
+from .places import meant
 
 
 class FeatureLimit(Strict):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...files import shown
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
 from ...teaching.goal import Limit
@@ -14,7 +15,7 @@ from .episodes import read_policy
 from .features import Features
 from .files import Folder
 from .goal_schema import Baseline as BaselineTable
-from .places import Place, meant, shown
+from .places import Place, meant
 from .schema import Plan
 
 # What an action is called that does nothing.

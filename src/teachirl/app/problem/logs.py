@@ -12,19 +12,21 @@ import numpy as np
 
 from ...arrays import Floats, Ints
 from ...demonstrations.estimation import estimate_mdp
+from ...demonstrations.parquet_files import parquet_rows
 from ...demonstrations.transition_log import TransitionLog
 from ...errors import FileFormatError, require
+from ...files import MAX_NUMBERS, shown
 from ...mdp.estimated import EstimatedMDP
 from ...mdp.model import MDP
 from ...worlds.map import Map
 from .episodes import read_episodes
-from .files import MAX_NUMBERS, Folder
+from .files import Folder
 from .maps import build_map, split_places
 from .mistakes import Mistakes
 from .moves import Moves, targets_of
-from .places import Place, shown
+from .places import Place
 from .schema import LogWorld
-from .tables import Table, parquet_rows, read_table
+from .tables import Table, read_table
 
 STEP = ("state", "action", "next_state")
 # What an estimate supposes of steps that were left out of a log.

@@ -9,10 +9,11 @@ import scipy.sparse as sp
 
 from ...arrays import Floats, Ints
 from ...errors import FileFormatError
+from ...files import shown
 from ...mdp.model import MDP
 from .files import MAX_STATES
 from .mistakes import Mistakes
-from .places import KEPT, meant, refuse_all, shown, similar
+from .places import KEPT, meant, refuse_all, similar
 from .tables import Table
 
 # How far from 1 probabilities may sum; and how far if they are to be divided by their sum, where

@@ -14,8 +14,9 @@ from typing import Annotated, Any, get_args, get_type_hints
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from ... import learners, teachers
+from ...files import shown
 from ...worlds.built_in import BUILT_IN
-from .places import listed, meant, shown
+from .places import listed, meant
 
 # All functions and classes that a file can call, by kind and by name.
 NAMED: dict[str, dict[str, Callable[..., Any]]] = {

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from ...errors import FileFormatError, InvalidInputError
+from ...files import shown
 
 # Of so many mistakes each is told; of further ones, how many there are.
 TOLD = 5
@@ -111,21 +112,6 @@ def dotted(parts: Iterable[str | int]) -> str:
     return text
 
 
-def shown(value: object) -> str:
-    """A value as a message shows it: never long, never deep."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (dict, list)):
-        kind, what = ("a table", "key") if isinstance(value, dict) else ("a list", "entry")
-        plural = {"key": "keys", "entry": "entries"}[what]
-        return f"{kind} of {len(value)} {what if len(value) == 1 else plural}"
-    if isinstance(value, int) and value.bit_length() > 200:
-        return "a number of more than 60 digits"
-    if isinstance(value, str):
-        return repr(value) if len(value) <= 60 else f"{value[:57]!r}…"
-    return str(value)[:60]
-
-
 def shortened(text: str) -> str:
     """What an error says, unless that is endless."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
@@ -175,6 +161,5 @@ __all__ = [
     "meant",
     "refuse_all",
     "shortened",
-    "shown",
     "similar",
 ]

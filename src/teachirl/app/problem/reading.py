@@ -13,12 +13,13 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from ...errors import FileFormatError
+from ...files import shown
 from .changes import Change, changed
 from .goal_schema import FeatureLimit
 from .mended import mended
 from .mistakes import Mistakes
 from .named import NAMED, parameters_model
-from .places import Place, meant, refuse_all, shortened, shown
+from .places import Place, meant, refuse_all, shortened
 from .schema import KINDS, Plan, ProblemFile
 
 MAX_BYTES = 1 << 20

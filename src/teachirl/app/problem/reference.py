@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, Field
 from pydantic_core import PydanticUndefined
 
+from ...files import MAX_NUMBERS, MAX_ROWS
 from . import goal_schema, learner_schema, schema
-from .files import MAX_BYTES, MAX_FEATURES, MAX_NUMBERS, MAX_STATES
+from .files import MAX_BYTES, MAX_FEATURES, MAX_STATES
 from .named import NAMED, NamedCall, parameters_model
 from .reading import MAX_BYTES as MAX_TOML_BYTES
-from .tables import MAX_ROWS
 
 
 class BuiltInWorld(BaseModel):

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, model_validator
 
+from ...files import shown
 from .goal_schema import (
     Baseline,
     FeatureLimit,
@@ -21,7 +22,7 @@ from .goal_schema import (
 )
 from .learner_schema import Combination, Learner
 from .named import NamedCall, Strict, Text, exactly_one, named_call
-from .places import listed, meant, shown
+from .places import listed, meant
 from .reward_schema import Reward, Weights
 
 Discount = Annotated[float, Field(gt=0.0, lt=1.0)]

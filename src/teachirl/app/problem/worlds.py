@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 
 from ...errors import FileFormatError, InvalidInputError
+from ...files import MAX_NUMBERS, shown
 from ...mdp.model import MDP
 from ...worlds import World
 from ...worlds.built_in import BUILT_IN
 from ...worlds.gymnasium import gymnasium_world
 from ...worlds.map import Map, map_from_names
 from ...worlds.model_files import from_model_file
-from .files import MAX_NUMBERS, MAX_STATES, Folder
+from .files import MAX_STATES, Folder
 from .logs import STEP, estimated_world
 from .maps import build_map, read_map, split_places
 from .mistakes import Mistakes
 from .moves import Moves, start_chances
 from .named import NamedCall
-from .places import Place, called_by_name, shown
+from .places import Place, called_by_name
 from .schema import GymnasiumWorld, LogWorld, ModelWorld, SavedWorld, TableWorld
 from .tables import Table, read_table
 

@@ -8,34 +8,33 @@ whatever function they name.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Ints
-from ...demonstrations.impossible_steps import NAMED, UNKNOWN
-from ...demonstrations.trajectories import Trajectories, checked_trajectories
-from ...errors import FileFormatError, MissingExtraError
-from ...files import JsonReader
-from ...mdp.model import MDP
-from .files import Folder
-from .places import shown
-from .tables import MAX_ROWS
+from ..arrays import Ints
+from ..errors import FileFormatError, MissingExtraError
+from ..files import MAX_ROWS, JsonReader, shown
+from ..mdp.model import MDP
+from .impossible_steps import NAMED, UNKNOWN
+from .trajectories import Trajectories, checked_trajectories
 
 # Of an episode, what matters here; the first two are of numbers, the others of true and false.
 COLUMNS = ("observations", "actions", "terminations", "truncations")
 INTEGERS = COLUMNS[:2]
 
+Files: TypeAlias = Callable[[str], Path]
 Episodes: TypeAlias = Generator[list[NDArray[Any]], None, None]
 
 
-def read_minari(folder: Folder, name: str, mdp: MDP, skip: str | None = None) -> Trajectories:
+def read_minari(file: Files, name: str, mdp: MDP, skip: str | None = None) -> Trajectories:
     """The episodes of the dataset in folder `name`, whose observations and actions are numbers of
-    states and actions of the MDP."""
-    metadata = _json(folder, f"{name}/data/metadata.json")
+    states and actions of the MDP; `file` gives the path of a file by its name."""
+    metadata = _json(file, f"{name}/data/metadata.json")
     for field in ("observation_space", "action_space"):
         _require_discrete(metadata, field)
     kind = metadata.get("data_format", (str,), "a text")
@@ -44,7 +43,7 @@ def read_minari(folder: Folder, name: str, mdp: MDP, skip: str | None = None) ->
     count = metadata.get("total_episodes", (int,), "a whole number")
     if count < 1:
         metadata.fail("total_episodes", f"must be at least 1, got {shown(count)}")
-    stored = _hdf5(folder, name, count) if kind == "hdf5" else _arrow(folder, name, count, kind)
+    stored = _hdf5(file, name, count) if kind == "hdf5" else _arrow(file, name, count, kind)
     states, actions, ended, offsets = [], [], [], [0]
     unknown: list[str] = []
     with closing(stored) as episodes:
@@ -71,9 +70,9 @@ def read_minari(folder: Folder, name: str, mdp: MDP, skip: str | None = None) ->
     )
 
 
-def _json(folder: Folder, name: str) -> JsonReader:
+def _json(file: Files, name: str) -> JsonReader:
     try:
-        text = folder.file(name).read_text(encoding="utf-8")
+        text = file(name).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{name}: expected UTF-8 text, got {error.reason}") from None
     return JsonReader.of_text(text, name)
@@ -89,7 +88,7 @@ def _require_discrete(metadata: JsonReader, field: str) -> None:
         metadata.fail(field, f"must be a Discrete space that starts at 0, got {found}")
 
 
-def _hdf5(folder: Folder, name: str, count: int) -> Episodes:
+def _hdf5(file: Files, name: str, count: int) -> Episodes:
     """The columns of each episode of ``main_data.hdf5``."""
     try:
         import h5py
@@ -106,12 +105,12 @@ def _hdf5(folder: Folder, name: str, count: int) -> Episodes:
         return found
 
     place = f"{name}/data/main_data.hdf5"
-    path = folder.file(place)
+    path = file(place)
     try:
-        with h5py.File(path, "r") as file:
+        with h5py.File(path, "r") as stored:
             for episode in range(count):
                 place = f"{name}, episode {episode}"
-                group = own(file, f"episode_{episode}", h5py.Group)
+                group = own(stored, f"episode_{episode}", h5py.Group)
                 columns = []
                 for key in COLUMNS:
                     column = own(group, key, h5py.Dataset)
@@ -127,7 +126,7 @@ def _hdf5(folder: Folder, name: str, count: int) -> Episodes:
         _refuse(place, "an HDF5 file that Minari wrote", error)
 
 
-def _arrow(folder: Folder, name: str, count: int, kind: str) -> Episodes:
+def _arrow(file: Files, name: str, count: int, kind: str) -> Episodes:
     """The columns of each episode of an Arrow or Parquet dataset."""
     try:
         from pyarrow import dataset
@@ -135,9 +134,9 @@ def _arrow(folder: Folder, name: str, count: int, kind: str) -> Episodes:
         raise MissingExtraError("pyarrow", "minari") from error
     for episode in range(count):
         place = f"{name}, episode {episode}"
-        about = _json(folder, f"{name}/data/{episode}/metadata.json")
+        about = _json(file, f"{name}/data/{episode}/metadata.json")
         steps = about.get("total_steps", (int,), "a whole number")
-        path = folder.file(f"{name}/data/{episode}/part-0.{kind}")
+        path = file(f"{name}/data/{episode}/part-0.{kind}")
         try:
             data = dataset.dataset(path, format=kind)
             rows = data.count_rows()
