@@ -46,6 +46,7 @@ def test_several_rewards_with_chances(tmp_path):
     problem = read(tmp_path, '[reward]\nplausible = "opinions.csv"\ntail = 0.2\n', opinions=rows)
     assert problem.rewards.chances.tolist() == [0.5, 0.3, 0.2]
     assert problem.weights == pytest.approx([-0.3, 0, 0, 0, 0.8])
+    assert problem.task.rewards is problem.rewards
     document = answer(problem, assess(problem))
     said = contents(document)
     assert said["over_rewards"]["left_out"] == 0.2
@@ -62,6 +63,7 @@ def test_samples_of_the_posterior(tmp_path):
     text = '[reward]\ntrajectories = "seen.jsonl"\nposterior = 30\ntail = 0.1\n'
     problem = read(tmp_path, text)
     assert problem.rewards.kind == "sampled" and len(problem.rewards.points) == 30
+    assert problem.task.rewards is None and (problem.task.weights == problem.weights).all()
     over = over_rewards(problem, assess(problem))
     assert over.worth == () and over.certificate.beyond == 0.1
     assert over.certificate.confidence == pytest.approx(0.95)

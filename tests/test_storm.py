@@ -8,6 +8,7 @@ import pytest
 import stormpy
 
 import teachirl as ti
+from teachirl.mdp.robust_planning import respond
 
 EXAMPLES = Path(importlib.util.find_spec("stormpy.examples").origin).parent / "files"
 LIFT = Path(__file__).parents[1] / "examples" / "lift" / "lift.prism"
@@ -134,3 +135,55 @@ def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "stormpy", None)
     with pytest.raises(ti.MissingExtraError, match=r"teachirl\[storm\]"):
         ti.worlds.from_model_file(LIFT, 0.9)
+
+
+def as_intervals(model, rewards):
+    """A model of intervals in Storm's format: each step ends with 1 − γ, as the discount has it."""
+    states, dynamics, rows = model.n_states, model.nominal.dynamics, model.successors
+    lines = ["@type: MDP", "@parameters", "", "@reward_models", "earned", "@nr_states"]
+    lines += [f"{states + 1}", "@nr_choices", f"{model.n_pairs + 1}", "@model"]
+    gamma = model.discount
+    for state in range(states):
+        lines.append(f"state {state} [{float(rewards[state])!r}]{' init' if state == 0 else ''}")
+        for pair in range(*dynamics.offsets[state : state + 2]):
+            lines.append(f"\taction {pair - dynamics.offsets[state]} [0]")
+            for i in range(*rows.indptr[pair : pair + 2]):
+                low, high = gamma * float(model.lower[i]), gamma * float(model.upper[i])
+                lines.append(f"\t\t{rows.indices[i]} : [{low!r}, {high!r}]")
+            lines.append(f"\t\t{states} : [{1 - gamma!r}, {1 - gamma!r}]")
+    return "\n".join(
+        [*lines, f"state {states} [0] done", "\taction 0 [0]", f"\t\t{states} : [1, 1]"]
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_robust_values_are_those_of_storms_interval_mdps(seed, tmp_path):
+    """The best and the worst policy, with the sets and against them; of no 1-norm, as Storm."""
+    rng = np.random.default_rng(seed)
+    mdp = ti.worlds.garnet(rng, 8, 3, 3, 4, discount=0.8)
+    rows = mdp.dynamics.transitions.copy()
+    chances = np.array(rows.data)
+    # Storm asks for rewards that are not negative, and for transitions that are always possible.
+    lower = chances * rng.uniform(0.3, 1.0, len(chances))
+    upper = np.minimum(chances + rng.uniform(0.0, 0.4, len(chances)), 1.0)
+    tries = np.ones(mdp.n_pairs, dtype=int)
+    model = ti.EstimatedMDP(mdp, rows, lower, upper, np.full(mdp.n_pairs, 2.0), tries)
+    w = rng.normal(size=4)
+    least = float(model.rewards(w).min())
+    (tmp_path / "model.drn").write_text(as_intervals(model, model.rewards(w) - least))
+    theirs = stormpy.build_model_from_drn[stormpy.Interval](str(tmp_path / "model.drn"))
+    environment, modes = stormpy.environments.default(theirs), stormpy.UncertaintyResolutionMode
+    environment.solver().min_max().precision = stormpy.Rational("1/1000000000000")
+    for sign, word in ((1, "max"), (-1, "min")):
+        [asked] = stormpy.parse_properties(f'R{{"earned"}}{word}=? [F "done"]')
+        for nature, mode in ((1, modes.COOPERATIVE), (-1, modes.ROBUST)):
+            found = stormpy.model_checking(
+                theirs,
+                asked,
+                only_initial_states=False,
+                uncertainty_resolution_mode=mode,
+                environment=environment,
+            )
+            values = np.array([found.get_value(state) for state in range(mdp.n_states)])
+            ours = sign * respond(model, sign * w, nature=nature).values
+            np.testing.assert_allclose(values + least / (1 - 0.8), ours, atol=1e-6)

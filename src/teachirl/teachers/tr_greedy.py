@@ -62,7 +62,7 @@ class TRGreedy:
         task, candidates = situation.task, situation.candidates
         dear = situation.by_cost
         rewards = task.rewards if self.every else None
-        if rewards is not None:
+        if rewards is not None and not rewards.convex:
             scorer: RiskScorer | SeveralScorer = SeveralScorer(*_terms(situation, rewards))
         else:
             scorer = RiskScorer(*_terms(situation), screen=False) if dear else _scorer(situation)
