@@ -1,14 +1,8 @@
-"""What is worth telling apart: a thousandth of what is at stake for the expert.
-
-From the worst policy to the best is what is at stake, unless one terrible policy stretches that:
-beside what nobody would do, all that an expert earns is nothing. An expert who earns and pays T in
-all is 2T above who pays what the expert earns: no more than that is at stake.
-"""
+"""What is worth telling apart: a thousandth of what is at stake for the expert."""
 
 from __future__ import annotations
 
-import numpy as np
-
+from ...teaching import closeness
 from ...teaching.task import Task
 from ..problem import Problem
 
@@ -29,8 +23,14 @@ def whole_range(task: Task) -> float:
 def at_stake(problem: Problem) -> float:
     """What is at stake for the expert, in reward: that range, or twice all that the expert earns
     and pays, if that is less and not 0."""
-    turnover = float(np.abs(problem.weights * problem.expert.expectations).sum())
-    return min(whole_range(problem.task), 2.0 * turnover or np.inf)
+    expert = problem.expert.expectations
+    return closeness.at_stake(whole_range(problem.task), problem.weights, expert)
+
+
+def stretched(problem: Problem) -> bool:
+    """Whether a terrible policy makes that range longer than what is at stake: shares of the range,
+    and of the weights, then hide what the expert earns."""
+    return at_stake(problem) < whole_range(problem.task)
 
 
 def worth_of(problem: Problem, share: float = WORTH) -> float:
@@ -45,8 +45,8 @@ def worth_of(problem: Problem, share: float = WORTH) -> float:
     -------
     float, the share, or less where the range is more than what is at stake
     """
-    stretched = whole_range(problem.task) / at_stake(problem)
-    return max(share / stretched, min(share, LEAST_WORTH))
+    times = whole_range(problem.task) / at_stake(problem)
+    return max(share / times, min(share, LEAST_WORTH))
 
 
-__all__ = ["CLEARLY", "LEAST_WORTH", "WORTH", "at_stake", "whole_range", "worth_of"]
+__all__ = ["CLEARLY", "LEAST_WORTH", "WORTH", "at_stake", "stretched", "whole_range", "worth_of"]
