@@ -8,8 +8,9 @@ import pytest
 import teachirl as ti
 from results import written
 from teachirl.app.decisions import assess, expert_account, frontier, plan
-from teachirl.app.decisions.worth import at_stake, stretched, whole_range, worth_of
+from teachirl.app.decisions.worth import at_stake, risk_misleads, stretched, whole_range, worth_of
 from teachirl.app.document.documents import answer
+from teachirl.app.problem.goals import doing_nothing
 from teachirl.app.render.console import print_document
 from teachirl.app.render.json import contents
 from teachirl.teachers import GapGreedy
@@ -150,6 +151,9 @@ class TestTerribleWeights:
             assert said(problem, found)["risk"] == pytest.approx(found.risk)
             curve = text(answer(problem, frontier(problem)), capsys)
             assert ("risk" in curve) == told
+            # Whoever has 0 %, the weights are what they are.
+            based = replace(problem, baseline=doing_nothing(problem.mdp))
+            assert risk_misleads(based) != told and not stretched(based)
 
     def test_less_than_doing_nothing_is_called_so(self, courier):
         problem = courier(SPILLS, {"acid": -20000.0, "glass": -30.0}, DETECTORS_OF_TWO)

@@ -10,6 +10,8 @@ from ..problem import Problem
 WORTH = 1e-3
 # What is better by less than this share of it is no reason to advise another way to the same end.
 CLEARLY = 0.05
+# A range of more than so many times what is at stake is one that a terrible weight stretches.
+FAR_MORE = 2.0
 # Relative performances are not told apart that differ by less: bounds are found to some digits.
 LEAST_WORTH = 1e-8
 
@@ -33,6 +35,15 @@ def stretched(problem: Problem) -> bool:
     return at_stake(problem) < whole_range(problem.task)
 
 
+def risk_misleads(problem: Problem) -> bool:
+    """Whether the teaching risk mostly counts a terrible weight, which the expert may never meet:
+    one that makes the reward between the worst and the best policy far more than what is at
+    stake."""
+    width = problem.task.best.value - problem.task.worst.value
+    expert = problem.expert.expectations
+    return FAR_MORE * closeness.at_stake(width, problem.weights, expert) < width
+
+
 def worth_of(problem: Problem, share: float = WORTH) -> float:
     """The relative performance below which a gain does not count.
 
@@ -49,4 +60,13 @@ def worth_of(problem: Problem, share: float = WORTH) -> float:
     return max(share / times, min(share, LEAST_WORTH))
 
 
-__all__ = ["CLEARLY", "LEAST_WORTH", "WORTH", "at_stake", "stretched", "whole_range", "worth_of"]
+__all__ = [
+    "CLEARLY",
+    "LEAST_WORTH",
+    "WORTH",
+    "at_stake",
+    "risk_misleads",
+    "stretched",
+    "whole_range",
+    "worth_of",
+]

@@ -14,7 +14,7 @@ from ...figures.digits import (
 from ...precision import up
 from ...teaching.goal import GoalKind
 from ..decisions import Cut, Frontier, Point
-from ..decisions.worth import stretched
+from ..decisions.worth import risk_misleads
 from ..problem import Problem
 from .charts import frontier_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
@@ -94,7 +94,7 @@ def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
     scale = reward_range(problem)
     # A risk that is the same for all tells nothing of them; nor does one that a terrible weight
     # stretches.
-    tells = len({risk(point.risk) for point in found.points}) > 1 and not stretched(problem)
+    tells = len({risk(point.risk) for point in found.points}) > 1 and not risk_misleads(problem)
     table = Table(
         "Sets of features worth their cost",
         (

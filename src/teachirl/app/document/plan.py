@@ -15,7 +15,7 @@ from ..decisions import (
     TeachingPlan,
 )
 from ..decisions.greedy_plan import same_price
-from ..decisions.worth import stretched
+from ..decisions.worth import risk_misleads
 from ..problem import Problem, Show
 from .amounts import plain_amounts
 from .charts import plan_figure
@@ -313,7 +313,7 @@ def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
 def _nearness(problem: Problem, plan: TeachingPlan) -> str:
     """How far from the best set of features the plan may be; empty where the risk misleads."""
     gap = plan.gap
-    if stretched(problem):
+    if risk_misleads(problem):
         return ""
     if gap is None:
         return "Nothing is taught, so that there is nothing to compare."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...figures.digits import at_least, money, percent_at_least, risk
 from ...teaching.goal import Goal, GoalKind
 from ..decisions import Alternative, Step, TeachingPlan
-from ..decisions.worth import stretched
+from ..decisions.worth import risk_misleads
 from ..problem import Problem
 from .elements import Column, Table
 from .stakes import amount_of, reward_range
@@ -29,7 +29,7 @@ def steps_table(problem: Problem, plan: TeachingPlan) -> Table:
     # A risk that does not change tells nothing of the plan; and one that a terrible weight
     # stretches, nothing of what the expert earns.
     tells = len({risk(step.risk) for step in plan.steps}) > 1 or len(plan.steps) == 1
-    tells &= not stretched(problem)
+    tells &= not risk_misleads(problem)
     numbers = {id(step): number for number, step in enumerate(plan.steps)}
 
     def number(step: Step) -> str:
