@@ -9,6 +9,7 @@ import teachirl as ti
 from results import written
 from teachirl.app.decisions import assess, expert_account, frontier, plan
 from teachirl.app.decisions.worth import at_stake, risk_misleads, stretched, whole_range, worth_of
+from teachirl.app.document.charts import plan_figure
 from teachirl.app.document.documents import answer
 from teachirl.app.problem.goals import doing_nothing
 from teachirl.app.render.console import print_document
@@ -151,6 +152,8 @@ class TestTerribleWeights:
             assert said(problem, found)["risk"] == pytest.approx(found.risk)
             curve = text(answer(problem, frontier(problem)), capsys)
             assert ("risk" in curve) == told
+            panels = plan_figure(plan(problem), "the worst policy").panels
+            assert len(panels) == 1 + told
             # Whoever has 0 %, the weights are what they are.
             based = replace(problem, baseline=doing_nothing(problem.mdp))
             assert risk_misleads(based) != told and not stretched(based)
