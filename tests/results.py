@@ -134,7 +134,7 @@ def plan_of(problem, *, wanted=0.8996):
             performance=min(1.0, guaranteed[number] + 0.1),
             mismatch=0.0,
             new_demonstration=number == 2,
-            alternative=Alternative("another", 2.0, 0.33333) if number == 1 else None,
+            alternative=Alternative("another", 2.0, 0.33333, 3.3333) if number == 1 else None,
         )
         for number in range(len(names) + 1)
     )
@@ -182,4 +182,7 @@ def frontier_of(problem, *, wanted=0.9):
         told=points[2],
         enough=None if wanted is None else points[2],
         enough_at_least=None if wanted is None else 2.0,
+        view=problem.worldview,
+        demonstration=problem.task.demonstration,
+        problem=problem,
     )

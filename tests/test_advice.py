@@ -466,6 +466,12 @@ class TestExpert:
         assert delivery.amount == pytest.approx(0.3) and delivery.most == pytest.approx(10.0)
         [told] = warnings(odd)
         assert "Look at the expert first: it hardly ever collects delivery" in told.text
+        # A small weight is asked about, without blame.
+        fine, tips = account(0.0), Collected("tips", 0.1, 0.3, 0.03, 0.0, 10.0)
+        assert warnings(fine) == () and tips.seldom_collected
+        [asked] = warnings(replace(fine, collected=(*fine.collected, tips)))
+        assert asked.text.startswith("The expert hardly ever collects tips, which could earn up to")
+        assert asked.text.endswith("Is that meant?")
 
     @pytest.mark.parametrize(("count", "told"), [(5, True), (6, False)])
     def test_of_many_that_earn_one_may_be_chosen(self, count, told, warehouse):
@@ -651,6 +657,7 @@ class TestFrailty:
         assert told.endswith("guaranteed, less than doing nothing (wait) earns (0).")
         _, out = printed(monkeypatch, capsys, "teach", problem.path)
         assert f"- {told}\n" in out.split("What to teach")[0]
+        assert said(problem, frontier(problem))["frail"] == told
 
     def test_who_nearly_matches_may_lose_most_of_it(self, warehouse):
         problem = warehouse({"delivery": 5.0, "crash": -120.0}, sees=("delivery",))

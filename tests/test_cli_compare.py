@@ -112,6 +112,23 @@ def test_goals_go_by_what_they_are_and_doubts_are_told():
     assert "goals, 3, guaranteed" in [each.what for each in differing(twice, {})]
 
 
+def test_a_goal_that_one_has_says_which_way_it_is_guaranteed(teachirl, tmp_path):
+    """A loss is not guaranteed, but so much at most; what a goal is is in its name."""
+    goals = (
+        {"kind": "max_loss", "feature": None, "at_most": True, "guaranteed": 1.00001},
+        {"kind": "limit", "feature": "ice", "at_most": False, "guaranteed": 0.99999},
+    )
+    for name, has in (("one.json", []), ("other.json", list(goals))):
+        text = json.dumps({"version": 2, "plan": {"goals": has}})
+        (tmp_path / name).write_text(text)
+    lines = teachirl("compare", tmp_path / "one.json", tmp_path / "other.json")[1].splitlines()
+    rows = [[part.strip() for part in line.split("  ") if part] for line in lines[-2:]]
+    assert rows == [
+        ["the plan: max_loss, at most", "–", "1.001"],
+        ["the plan: limit ice, at least", "–", "0.9999"],
+    ]
+
+
 def test_what_is_proved_is_rounded_as_elsewhere(teachirl, tmp_path):
     """0.99999 that are guaranteed are not 1, and a loss of 1.00001 is more than 1."""
     names = ("one.json", "other.json")

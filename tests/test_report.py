@@ -253,10 +253,12 @@ def test_texts_lose_what_cannot_be_printed():
 
 
 def test_columns_of_numbers_are_aligned():
-    headings = ("name", "n", "share", "words")
+    headings = ("name", "n", "share", "words", "if any", "nothing")
     columns = tuple(Column("", h, value=lambda row, i=i: row[i]) for i, h in enumerate(headings))
-    made = table(Table("it", columns, (("a", "1.5", "3 %", "x"), ("b", "−2", "–", "1"))))
-    assert made.count('class="n"') == 6
+    rows = ("a", "1.5", "3 %", "x", "", ""), ("b", "−2", "–", "1", "7", "")
+    made = table(Table("it", columns, rows))
+    assert made.count('class="n"') == 9
+    assert '<td class="n"></td>' in made and made.endswith("<td></td></tr></tbody></table></div>")
     assert '<td class="n">−2</td>' in made
     assert table(Table("none", columns, ())) == ""
 

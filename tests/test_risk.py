@@ -486,6 +486,8 @@ def test_blind_spots_on_one_side_and_of_many_features():
         "more of 'cell 0', 'cell 1', 'cell 2' and 5 others from more of 'cell 8', 'cell 9', "
         "'cell 10' and 5 others:" in str(blind_spot(mdp, nothing, w))
     )
+    w = np.repeat([1.0, 0.0], [4, 12])
+    assert "'cell 2' and 1 other: it looks" in str(blind_spot(mdp, nothing, w))
     almost = Worldview(np.eye(16)).extend(w)
     assert blind_spot(mdp, almost, w).sentence.endswith("none of it is hidden.")
 

@@ -1,12 +1,18 @@
 """What is worth its cost is measured by what is at stake for the expert, and plans can be followed
 in part."""
 
+from dataclasses import replace
+
 import pytest
 
+import teachirl as ti
 from results import written
-from teachirl.app.decisions import frontier, plan
-from teachirl.app.decisions.worth import at_stake, whole_range, worth_of
+from teachirl.app.decisions import assess, expert_account, frontier, plan
+from teachirl.app.decisions.worth import at_stake, risk_misleads, stretched, whole_range, worth_of
+from teachirl.app.document.charts import plan_figure
 from teachirl.app.document.documents import answer
+from teachirl.app.problem.goals import doing_nothing
+from teachirl.app.render.console import print_document
 from teachirl.app.render.json import contents
 from teachirl.teachers import GapGreedy
 
@@ -19,6 +25,7 @@ SPILLS = {
 }
 SPILT = {"acid": -20000.0, "glass": -3.0, "wet": -1.0}
 DETECTORS = {"acid": 5, "glass": 4, "wet": 3}
+DETECTORS_OF_TWO = {"acid": 5, "glass": 4}
 # Acid is where patients are or where it is wet; glass may break there as well, or elsewhere.
 WARDS = {
     "clean": {},
@@ -64,6 +71,11 @@ def said(problem, found):
     return contents(answer(problem, found))
 
 
+def text(document, capsys):
+    print_document(document)
+    return capsys.readouterr().out
+
+
 class TestWhatIsAtStake:
     """One terrible policy hides nothing: what is told apart is a share of what the expert earns."""
 
@@ -105,6 +117,140 @@ class TestWhatIsAtStake:
         ways = {"clean": {}, "spill": {"acid": 1}}
         problem = courier(ways, {"acid": -20.0}, {"acid": 5}, delivery=0.0)
         assert at_stake(problem) == whole_range(problem.task) == pytest.approx(20.0)
+
+
+class TestTerribleWeights:
+    """What a weight that the expert never meets makes of all other numbers."""
+
+    def test_a_second_best_has_its_reward(self, courier, capsys):
+        problem = courier(SPILLS, SPILT, DETECTORS)
+        found = plan(problem)
+        step = next(step for step in found.taught if step.alternative is not None)
+        assert step.name == "acid" and step.alternative.name == "glass"
+        assert step.alternative.reward == pytest.approx(-19990.0, abs=0.1)
+        assert step.alternative.reward == pytest.approx(
+            problem.task.zero + step.alternative.guaranteed * whole_range(problem.task), abs=0.1
+        )
+        document = text(answer(problem, found), capsys)
+        assert "second best  instead  its reward" in document
+        assert said(problem, found)["steps"][1]["alternative"].reward == step.alternative.reward
+
+    def test_bounds_are_as_close_as_what_is_at_stake_needs(self, courier):
+        stretched_by = courier(SPILLS, SPILT, DETECTORS).task.tolerance
+        assert stretched_by == pytest.approx(1e-6 * 20.0 / 20000.0)
+        plain = courier(SPILLS, {"acid": -12.0, "glass": -3.0}, {"acid": 5, "glass": 4})
+        assert plain.task.tolerance == 1e-6
+
+    def test_the_risk_that_it_stretches_is_no_headline(self, courier, capsys):
+        harm = {"acid": -1.0, "glass": -3.0, "wet": -1.0}
+        for weights, told in ((harm, True), (SPILT, False)):
+            problem = courier(SPILLS, weights, DETECTORS)
+            found = assess(problem)
+            assert stretched(problem) != told
+            first = text(answer(problem, found), capsys).split("How things stand")[0]
+            assert ("teaching risk" in first) == told
+            assert said(problem, found)["risk"] == pytest.approx(found.risk)
+            curve = text(answer(problem, frontier(problem)), capsys)
+            assert ("risk" in curve) == told
+            panels = plan_figure(plan(problem), "the worst policy").panels
+            assert len(panels) == 1 + told
+            # Whoever has 0 %, the weights are what they are.
+            based = replace(problem, baseline=doing_nothing(problem.mdp))
+            assert risk_misleads(based) != told and not stretched(based)
+
+    def test_less_than_doing_nothing_is_called_so(self, courier):
+        problem = courier(SPILLS, {"acid": -20000.0, "glass": -30.0}, DETECTORS_OF_TWO)
+        words = "and less than doing nothing (wait) earns (0)"
+        poor = replace(problem, max_cost=5.0)
+        found = plan(poor)
+        assert [step.name for step in found.taught] == ["acid"]
+        assert found.stakes.worse_than_nothing and words in said(poor, found)["in_reward"]
+        assert words in said(problem, assess(problem))["in_reward"]
+        whole = frontier(problem)
+        assert whole.stakes.reward == pytest.approx(10.0, abs=0.02)
+        assert not whole.stakes.worse_than_nothing
+        assert words not in said(problem, whole)["in_reward"]
+
+    def test_a_chosen_demonstration_that_earns_little_is_told(self, courier):
+        """What looks like nothing else earns 0.8, where the expert earns 10."""
+        ways = {"clean": {}, "spill": {"acid": 1}, "small": {"delivery": -1, "tip": 1}}
+        also = '[demonstration]\nshow = "choose"'
+        problem = courier(ways, {"acid": -100.0, "tip": 10.8}, {"acid": 5}, also)
+        found = assess(problem)
+        instead = found.account.instead
+        assert instead.reward == pytest.approx(0.8) and instead.expert == pytest.approx(10.0)
+        assert instead.far and not instead.hardly_better
+        doubt = said(problem, found)["doubts"][0]
+        assert doubt.startswith("Look at what is shown first: the policy that was chosen")
+        assert "earns 0.8, where the expert earns 10;" in doubt
+        near = courier(ways, {"acid": -100.0, "tip": 17.0}, {"acid": 5}, also)
+        assert near.task.weights @ near.task.demonstration.expectations == pytest.approx(7.0)
+        assert not expert_account(near).instead.far
+
+
+class TestOneNumber:
+    """What a set guarantees is the same number in all commands."""
+
+    WORLD = """
+[world]
+name = "garnet"
+n_states = 30
+n_actions = 3
+branching = 3
+n_features = 6
+discount = 0.9
+[reward.weights]
+"0" = {terrible}
+"1" = 2.0
+"2" = -3.0
+"3" = 1.0
+[learner]
+sees = {sees}
+[[teach.feature]]
+name = "3"
+[[teach.feature]]
+name = "2"
+[[teach.feature]]
+name = "0"
+[[teach.feature]]
+name = "1"
+cost = 2
+"""
+
+    @pytest.mark.parametrize("terrible", [-1.0, -3000.0])
+    def test_in_plans_curves_and_as_things_stand(self, terrible, tmp_path):
+        problem = written(tmp_path, self.WORLD.format(terrible=terrible, sees=["5"]))
+        followed, curve = plan(problem), frontier(problem)
+        rows = {frozenset(point.features): point for point in curve.points}
+        names = [step.name for step in followed.steps[1:]]
+        shared = 0
+        for count, step in enumerate(followed.steps):
+            point = rows.get(frozenset(names[:count]))
+            if point is not None:
+                assert (point.reward, point.guaranteed) == (step.reward, step.guaranteed)
+                shared += 1
+        assert shared >= 2
+        last = names[: followed.stop]
+        seen = written(tmp_path, self.WORLD.format(terrible=terrible, sees=[*last, "5"]))
+        reward = assess(seen).stakes.reward
+        assert reward == followed.stakes.reward == rows[frozenset(last)].reward
+
+    def test_in_whatever_order_things_are_seen(self, tmp_path):
+        problem = written(tmp_path, self.WORLD.format(terrible=-3000.0, sees=["5"]))
+        task, mdp = problem.task, problem.mdp
+        rows = problem.task.teachable[:3]
+        one, other = ti.Worldview(rows), ti.Worldview(rows[[2, 0, 1]])
+        first = task.worst_case(one, task.demonstration, problem.matching)
+        second = task.worst_case(other, task.demonstration, problem.matching)
+        assert first.lower == second.lower and first.solves > 3
+        assert first.theta[[2, 0, 1]].tolist() == second.theta.tolist()
+        assert second.theta.any()
+        # The multipliers of the other's rows prove the bound: it is where a search may go on.
+        again = task.worst_case(other, task.demonstration, problem.matching, start=second.theta)
+        assert again.lower == pytest.approx(first.lower, abs=1e-5) and again.solves < first.solves
+        slow = ti.worst_case(mdp, other, task.weights, task.demonstration, method="lifted")
+        room = 2e-6 * (task.best.value - task.worst.value)
+        assert slow.lower - room <= second.lower <= slow.upper + room
 
 
 class TestPartOfAPlan:

@@ -21,8 +21,8 @@ def number(value: float, scale: float = 0.0, digits: int = DIGITS) -> str:
 
     >>> number(12.34567), number(-0.00012346), number(1e-17), number(float("nan"))
     ('12.35', '−0.0001235', '1e−17', '–')
-    >>> number(1e-17, scale=5.0)
-    '0'
+    >>> number(1e-17, scale=5.0), number(-14237.5), number(1.42375e9)
+    ('0', '−14240', '1.424e+09')
     """
     return _rounded(value, decimal.ROUND_HALF_EVEN, scale, digits)
 
@@ -49,7 +49,7 @@ def alike(first: float, second: float) -> tuple[str, str]:
 
     def shown(value: float) -> str:
         rounded = round(value, -last) + 0.0
-        return f"{rounded:.{DIGITS}g}".replace("-", "−") if rounded else number(value, larger)
+        return number(rounded) if rounded else number(value, larger)
 
     return shown(first), shown(second)
 
@@ -266,7 +266,7 @@ def _rounded(value: float, direction: str, scale: float = 0.0, digits: int = DIG
     if abs(exact - rounded) > _exact(SLACK) * unit:
         rounded = exact.quantize(unit, rounding=direction)
     text = f"{float(rounded) + 0.0:.{digits}g}"
-    if "e-" in text and rounded and rounded.adjusted() >= -SURE - 1:
+    if "e" in text and rounded and -SURE - 1 <= rounded.adjusted() <= SURE:
         text = f"{rounded:f}"
     return text.replace("-", "−")
 

@@ -76,6 +76,8 @@ class Goal:
     name : str, of the feature; empty if it is about the reward
     feature : int, its index; None if it is about the reward
     scale : float, how much of it there can be: between the worst and the best policy
+    at_stake : float, how much of that matters, where a terrible policy stretches it: amounts are
+        told apart by a millionth of it
     number : int, its place among the goals
     computed : bool, whether the amount follows from a share that was asked for: its digits are
         nobody's words
@@ -89,6 +91,12 @@ class Goal:
     scale: float = 1.0
     number: int = 0
     computed: bool = False
+    at_stake: float = math.inf
+
+    @property
+    def told_by(self) -> float:
+        """float, the scale that amounts are told apart on."""
+        return min(self.scale, self.at_stake)
 
     def missing(self, promise: Promise) -> float:
         """How much is missing to what is wanted; 0 if it is guaranteed, up to rounding.
@@ -128,7 +136,7 @@ class Goal:
         -------
         Goal
         """
-        room = SEARCH_TIE * self.scale
+        room = SEARCH_TIE * self.told_by
         return replace(self, wanted=amount + (room if self.most else -room))
 
 

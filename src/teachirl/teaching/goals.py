@@ -27,7 +27,7 @@ from ..mdp.occupancy import expectation_error
 from ..mdp.plan import Plan
 from ..mdp.planning import optimal_policy, worst_policy
 from ..mdp.robust_planning import respond
-from ..precision import up
+from ..precision import SEARCH_TIE, up
 from ..selection.greedy import is_number
 from ..views.worldview import Worldview
 from .goal import Goal, GoalKind, Limit, Promise
@@ -330,14 +330,14 @@ class TaskGoals:
         if asked.guarantee is not None:
             yield Goal(GoalKind.GUARANTEE, asked.guarantee, False)
         width = max(task.best.value - task.worst.value, 0.0) or 1.0
+        stake = width * task.tolerance / SEARCH_TIE  # as closely as it is searched
         if asked.max_loss is not None:
-            yield Goal(GoalKind.MAX_LOSS, asked.max_loss, True, "", None, width)
+            yield Goal(GoalKind.MAX_LOSS, asked.max_loss, True, "", None, width, at_stake=stake)
         if asked.max_loss_share is not None:
-            earned = float(task.weights @ self.expert.expectations)
-            lost = asked.max_loss_share * abs(earned)
-            yield Goal(GoalKind.MAX_LOSS, lost, True, "", None, width, computed=True)
+            lost = asked.max_loss_share * abs(float(task.weights @ self.expert.expectations))
+            yield Goal(GoalKind.MAX_LOSS, lost, True, "", None, width, 0, True, stake)
         if asked.at_least is not None:
-            yield Goal(GoalKind.AT_LEAST, asked.at_least, False, "", None, width)
+            yield Goal(GoalKind.AT_LEAST, asked.at_least, False, "", None, width, at_stake=stake)
         for limit in asked.limits:
             feature = _index(task, limit.feature)
             name = task.mdp.feature_name(feature)

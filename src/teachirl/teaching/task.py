@@ -27,7 +27,6 @@ from ..arrays import (
 from ..demonstrations.demonstration import Demonstration, as_demonstration
 from ..errors import InvalidInputError, require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
-from ..guarantees.worst_case import worst_case
 from ..mdp.estimated import AnyMDP, nominal_of
 from ..mdp.occupancy import expectation_error, feature_expectations
 from ..mdp.performance import performance_at_least
@@ -39,6 +38,7 @@ from ..precision import down, up
 from ..views.linear_algebra import as_rows
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview, check_worldview
+from .closeness import close_enough, worst_in_order
 from .matching import Matching
 
 
@@ -213,6 +213,12 @@ class Task:
             return self.simulated[1].value
         return float(self.weights @ feature_expectations(self.mdp, self.baseline))
 
+    @cached_property
+    def tolerance(self) -> float:
+        """How far apart the bounds on a worst case may be, as a fraction of max R − min R."""
+        width = self.best.value - self.worst.value
+        return close_enough(width, self.weights, self.demonstration.expectations)
+
     def relative(self, reward: float) -> float:
         """(reward − min R)/(max R − min R), clipped to [0, 1]; 1 where all policies are equal.
 
@@ -261,32 +267,33 @@ class Task:
         demonstration: Demonstration,
         matching: Matching,
         *,
-        tolerance: float = 1e-6,
+        tolerance: float | None = None,
         max_seconds: float = math.inf,
+        start: Floats | None = None,
     ) -> WorstCaseBounds:
-        """The least reward of all learners who match.
+        """The least reward of all learners who match, in whatever order they see what they see.
 
         Parameters
         ----------
         view : Worldview, what they see
         demonstration : Demonstration that they are shown
         matching : Matching, how closely they match
-        tolerance : float, how far apart the bounds may be, as a fraction of max R − min R
-        max_seconds : float, how long to search
+        tolerance, max_seconds : floats, as in `worst_case`; `Task.tolerance` by default
+        start : array [ℓ], the `theta` of an earlier search
 
         Returns
         -------
         WorstCaseBounds
         """
-        allowed = matching.within(view, demonstration)
-        return worst_case(
+        return worst_in_order(
             self.model,
             view,
             self.weights,
             demonstration,
-            allowed,
-            tolerance=tolerance,
+            matching,
+            tolerance=self.tolerance if tolerance is None else tolerance,
             max_seconds=max_seconds,
+            start=start,
         )
 
     def guaranteed(

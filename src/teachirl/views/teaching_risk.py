@@ -180,7 +180,8 @@ def _in_words(mdp: MDP, view: Worldview, direction: Floats) -> str:
 def _listed(mdp: MDP, features: list[int], limit: int = 3) -> str:
     names = [repr(mdp.feature_name(feature)) for feature in features[:limit]]
     if len(features) > limit:
-        names.append(f"{len(features) - limit} others")
+        more = len(features) - limit
+        names.append(f"{more} other{'' if more == 1 else 's'}")
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -14,7 +14,7 @@ from ...guarantees.bounds import WorstCaseBounds, unsearched
 from ...guarantees.certificate import Certificate, certify
 from ...guarantees.gap_bounds import Bound
 from ...guarantees.sensitivity import Sensitivity
-from ...guarantees.worst_case import LEAST, worst_case
+from ...guarantees.worst_case import LEAST
 from ...mdp.policy import Policy
 from ...study.progress import Part, Progress
 from ...teaching.task import Task
@@ -255,7 +255,7 @@ def assess(
         risk=risk,
         blind_spot=hidden,
         guaranteed=promise.performance,
-        stakes=stakes(problem, shown, promise, there),
+        stakes=stakes(problem, shown, promise, there, patience.last),
         mismatch=mismatch,
         confidence=proved.confidence,
         demonstration=shown,
@@ -303,9 +303,7 @@ def _proved(
         width = certified(unsearched(model, view, weights), target=0.0).width
     with patience.gently():
         limit = min(max(patience.share(SEARCHED).seconds, LEAST), AGES)
-        found = worst_case(
-            model, view, weights, shown, mismatch, max_seconds=limit, start=proof.theta
-        )
+        found = task.worst_case(view, shown, problem.matching, max_seconds=limit, start=proof.theta)
     patience.renew()
     with patience.needed(NEEDED):
         proved = certified(found, width=width)

@@ -21,6 +21,8 @@ LEFT_OUT = frozenset(
 )
 # Of the entries of its lists, what others say as well, or their names do.
 REPEATED = {"differences": ("weight", "expert"), "goals": ("missing",), "sensitivity": ("share",)}
+# What a goal goes by: two that differ in it are two.
+GOAL = ("kind", "feature", "at_most")
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ def differing(
         side = one.get("at_most", other.get("at_most"))
         most = side if isinstance(side, bool) else None  # a goal says so
         for key in [*one, *(key for key in other if key not in one)]:
+            if most is not None and key in GOAL:
+                continue
             yield from differing(one.get(key), other.get(key), (*path, key), scale, most)
         return
     if not _same(first, second, scale):

@@ -16,7 +16,7 @@ from ...mdp.planning import optimal_policies
 from ...precision import INVISIBLE, ranks
 from ...views.linear_algebra import axes
 from ..problem import Baseline, Problem
-from .instead import HARDLY, NEVER, SMALL_CHANGE, Instead, idle_of, of_instead
+from .instead import FAR, HARDLY, NEVER, SMALL_CHANGE, Instead, idle_of, of_instead
 from .patience import Patience
 
 # Who has less than this share of what there can be of a feature hardly ever collects it.
@@ -26,9 +26,6 @@ SELDOM = 0.05
 LARGE = 0.5
 # Up to so many are few: of many that earn, an expert may have to choose one.
 FEW = 5
-# Recordings that gain less than this share of what an optimal policy gains over doing nothing are
-# far from optimal.
-FAR = 0.5
 # Transitions times features up to which the least and the most of each feature are planned for.
 PLANNED = 20_000_000
 
@@ -152,12 +149,16 @@ class ExpertAccount:
         return tuple(each for each in self.collected if each.never_collected)
 
     @property
+    def seldom_collected(self) -> tuple[Collected, ...]:
+        """The features that would earn, and are hardly ever collected."""
+        return tuple(each for each in self.collected if each.seldom_collected)
+
+    @property
     def passed_over(self) -> tuple[Collected, ...]:
         """Those of them that are no small change: by what they could earn, or, if they are few,
         by their weights, which do not shrink beside a feature that pays too much. By weight those
         count as well that are hardly ever collected."""
-        never = self.never_collected
-        seldom = tuple(each for each in self.collected if each.seldom_collected)
+        never, seldom = self.never_collected, self.seldom_collected
         least, large = SMALL_CHANGE * self.turnover, math.inf
         if len(never) + len(seldom) <= FEW:
             large = LARGE * max((each.weight for each in self.collected), default=0.0)
@@ -169,8 +170,10 @@ class ExpertAccount:
 
     @property
     def left_lying(self) -> tuple[Collected, ...]:
-        """The others of them."""
-        return tuple(each for each in self.never_collected if each not in self.passed_over)
+        """The others of them, and the others that are hardly ever collected."""
+        told = self.passed_over
+        little = (*self.never_collected, *self.seldom_collected)
+        return tuple(each for each in little if each not in told)
 
     @property
     def tell_left_lying(self) -> bool:

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from ...guarantees.bounds import unsearched
+from ...demonstrations.demonstration import Demonstration
+from ...guarantees.bounds import WorstCaseStatus, unsearched
+from ...guarantees.sensitivity import Sensitivity
 from ...guarantees.worst_case import LEAST
 from ...mdp import clock
 from ...study.progress import Progress
+from ...views.worldview import Worldview
 from ..problem import Problem
 from .comparison import ASIDE
 from .kept import Kept
 from .limited_sets import LimitedSets
+from .misses import QUICK, if_missed
 from .patience import GRACE, Cut, Patience
 from .set_search import SetSearch, Watch
-from .stakes import Stakes, expectations_there, stakes
+from .stakes import Stakes, expectations_there, stakes, unfinished
 from .whole_reward import first_look
 from .worth import WORTH
 
 # How long to search, unless told otherwise: as long as one likes to wait for a table.
 SECONDS = 60.0
+# MDPs that are solved to prove what a set guarantees, about.
+PROVED = 40
 # What there is no curve without.
 NEEDED = "find the best and the worst policy, what is shown, and a first bound on sets of features"
 
@@ -50,7 +57,7 @@ class Point:
     features: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Frontier:
     """Guaranteed performance against cost.
 
@@ -71,6 +78,9 @@ class Frontier:
     enough : the cheapest point that guarantees all that was asked for, or as much of it as what is
         shown has itself; None if none does, or nothing was
     enough_at_least : what it costs at least; None if nothing guarantees it, or nothing was asked
+    view : Worldview, what the learner sees who was taught `told`
+    demonstration : Demonstration, what is shown
+    problem : Problem that it is about
     patience : Patience, how long it may take, and what is computed when it is asked for
     """
 
@@ -86,12 +96,21 @@ class Frontier:
     told: Point
     enough: Point | None
     enough_at_least: float | None
+    view: Worldview
+    demonstration: Demonstration
+    problem: Problem
     patience: Patience
 
     @property
     def seconds(self) -> float:
         """How long it was allowed to take."""
         return self.patience.seconds
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity | None:
+        """What `told` guarantees of learners who miss a little; None if there was no time for
+        it."""
+        return if_missed(self.problem, self.view, self.demonstration, self.patience)
 
     @property
     def exact(self) -> bool:
@@ -194,9 +213,11 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
     told = _told(search, limited) if enough is None else enough
     if told not in chosen:
         chosen = sorted([*chosen, told], key=lambda each: search.cost[each])
-    points = {each: _point(search, each) for each in chosen}
+    # One number for one set, in all commands: each is proved once more, as they prove it.
+    problem = search.problem
+    quick = cut is None and problem.plan_seconds * PROVED * len(chosen) <= QUICK
+    points = {each: _point(search, each, quick) for each in chosen}
     meant = _stakes(search, limited, told)
-    # One number for one set: what it guarantees is searched for once more, to more digits.
     points[told] = replace(
         points[told],
         guaranteed=meant.performance,
@@ -211,11 +232,14 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
         free=len(search.free),
         left_out=search.left_out,
         solves=search.bounds.solves,
-        wanted=search.problem.until,
+        wanted=problem.until,
         stakes=meant,
         told=points[told],
         enough=None if enough is None else points[enough],
         enough_at_least=hope,
+        view=search.bounds.view_of(told),
+        demonstration=problem.task.demonstration,
+        problem=problem,
         patience=patience,
     )
 
@@ -239,8 +263,8 @@ def _limits(search: SetSearch) -> bool:
     return any(goal.feature is not None for goal in search.problem.aims)
 
 
-def _point(search: SetSearch, chosen: int) -> Point:
-    order, reward = search.order, search.reward(chosen)
+def _point(search: SetSearch, chosen: int, quick: bool) -> Point:
+    order, reward = search.order, _reward(search, chosen) if quick else search.reward(chosen)
     last = int(np.searchsorted(search.cost[order], search.cost[chosen], "right"))
     most = float(search.bounds.hopes[order[:last]].max())
     guaranteed = float(search.task.relative_at_least(reward))
@@ -254,6 +278,19 @@ def _point(search: SetSearch, chosen: int) -> Point:
     )
 
 
+def _reward(search: SetSearch, chosen: int) -> float:
+    """What a set guarantees, proved as closely as a plan is; or as the search has it, if there is
+    no time for that."""
+    problem, view = search.problem, search.bounds.view_of(chosen)
+    seconds = max(min(search.patience.left(), QUICK), LEAST)
+    found = problem.task.worst_case(
+        view, problem.task.demonstration, problem.matching, max_seconds=seconds
+    )
+    if found.status is WorstCaseStatus.INFEASIBLE or unfinished(found):
+        return search.reward(chosen)
+    return found.lower
+
+
 def _stakes(search: SetSearch, limited: LimitedSets | None, chosen: int) -> Stakes:
     """What a set guarantees, with a policy that shows it."""
     problem, view = search.problem, search.bounds.view_of(chosen)
@@ -264,16 +301,18 @@ def _stakes(search: SetSearch, limited: LimitedSets | None, chosen: int) -> Stak
     if left > GRACE:  # what it finds takes that long to prove
         found = problem.task.worst_case(view, shown, problem.matching, max_seconds=seconds)
     stop = patience.cut is Cut.INTERRUPTED
+    late = patience.cut is not None or unfinished(found)
     promise = problem.goals.promise(
         view,
         shown,
         problem.matching,
         known=found,
-        least=search.reward(chosen),
+        least=search.reward(chosen) if late else -math.inf,
         before=limited.known(chosen) if limited is not None and stop else None,
         max_seconds=0.0 if stop else seconds,
     )
-    return stakes(problem, shown, promise, expectations_there(problem, found, patience))
+    there = expectations_there(problem, found, patience)
+    return stakes(problem, shown, promise, there, patience.last)
 
 
 __all__ = ["SECONDS", "Frontier", "Point", "frontier"]

@@ -10,10 +10,7 @@ import numpy as np
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
 from ...mdp import clock
-from ...mdp.occupancy import feature_expectations
-from ...mdp.policy import Policy
 from ..problem import Baseline, Problem
-from ..problem.goals import doing_nothing
 
 # Who has less than this share of what there can be of a feature never collects it; who has all but
 # this share never avoids it.
@@ -21,6 +18,8 @@ NEVER = 1e-3
 # Who earns less than this share of the turnover more than by doing nothing does hardly better: of
 # all that is earned and paid, by the one and by the other.
 HARDLY = 0.02
+# Who gains less than this share of what the expert gains over doing nothing is far from the expert.
+FAR = 0.5
 # What could earn less than this share of the turnover is small change: not to collect it is hardly
 # a mistake.
 SMALL_CHANGE = 0.25
@@ -37,6 +36,7 @@ class Instead:
     idle : Baseline, doing nothing, if there is an action for that; else acting at random
     idle_reward : what that earns; NaN if there was no time for it
     hardly_better : whether it does hardly better than that
+    far : whether it is far from what the expert earns, counted from that
     uncollected : the names of features that it never collects, and that earn the expert no small
         change
     worth : what these earn the expert
@@ -47,13 +47,14 @@ class Instead:
     idle: Baseline
     idle_reward: float
     hardly_better: bool
+    far: bool
     uncollected: tuple[str, ...]
     worth: float
 
     @property
     def doubtful(self) -> bool:
         """Whether there is anything to warn of."""
-        return self.hardly_better or bool(self.uncollected)
+        return self.hardly_better or self.far or bool(self.uncollected)
 
 
 def shown_instead(problem: Problem, shown: Demonstration) -> Instead:
@@ -91,12 +92,14 @@ def of_instead(problem: Problem, shown: Demonstration, idle: Baseline, waiting: 
     # Where amounts can be negative, having none of a feature is not to leave it.
     left = (weights > 0.0) & (shown.expectations <= NEVER * expert)
     missed = np.flatnonzero(left & (earned >= SMALL_CHANGE * turnover) & (earned > 0.0))
+    choice, gain = mdp.n_pairs > mdp.n_states, float(own.sum() - waiting.sum())
     return Instead(
         float(own.sum()) + 0.0,
         float(earned.sum()),
         idle,
         float(waiting.sum()),
-        mdp.n_pairs > mdp.n_states and float(own.sum() - waiting.sum()) <= HARDLY * turnover,
+        choice and gain <= HARDLY * turnover,
+        choice and gain < FAR * float(earned.sum() - waiting.sum()),
         tuple(mdp.feature_name(int(i)) for i in missed),
         float(earned[missed].sum()),
     )
@@ -114,12 +117,17 @@ def idle_of(problem: Problem, until: float = math.inf) -> tuple[Baseline, Floats
     -------
     Baseline, and an array [k] of what it earns by each feature; NaN if there was no time for it
     """
-    mdp = problem.mdp
-    idle = doing_nothing(mdp) or Baseline("uniform", policy=Policy.uniform(mdp))
-    policy = idle.policy
-    assert policy is not None
-    there = clock.in_time(until, lambda: feature_expectations(mdp, policy))
-    return idle, problem.weights * (np.nan if there is None else there)
+    earned = clock.in_time(until, lambda: problem.idle_earns)
+    return problem.idle, np.nan * problem.weights if earned is None else earned
 
 
-__all__ = ["HARDLY", "NEVER", "SMALL_CHANGE", "Instead", "idle_of", "of_instead", "shown_instead"]
+__all__ = [
+    "FAR",
+    "HARDLY",
+    "NEVER",
+    "SMALL_CHANGE",
+    "Instead",
+    "idle_of",
+    "of_instead",
+    "shown_instead",
+]

@@ -9,7 +9,6 @@ from ...guarantees.sensitivity import Sensitivity, sensitivity
 from ...mdp.terminal import terminal_states
 from ...views.worldview import Worldview
 from ..problem import Baseline, Problem
-from .instead import idle_of
 from .patience import Patience
 from .stakes import Stakes
 
@@ -112,12 +111,11 @@ def frailty(
     given = problem.mismatch or problem.mismatch_share or problem.matching.keeps(shown)
     if known is None or given or problem.world.model is not None or not known.attainable[0]:
         return None
-    idle, waiting = idle_of(problem)
-    nothing, then = float(waiting.sum()), float(known.rewards[0])
+    nothing, then = stakes.idle_reward, float(known.rewards[0])
     half = (stakes.expert + nothing) / 2.0
     if not (then < half <= stakes.reward or then < nothing < stakes.reward):
         return None
-    return Frailty(float(known.shares[0]), then, stakes.expert, idle, nothing)
+    return Frailty(float(known.shares[0]), then, stakes.expert, stakes.idle, nothing)
 
 
 def episodes_end(problem: Problem) -> bool:

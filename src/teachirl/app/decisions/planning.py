@@ -128,7 +128,7 @@ def _explained(
         steps=tuple(steps),
         stop=stop,
         ending=ending,
-        stakes=stakes(problem, demonstration, last.promise, there),
+        stakes=stakes(problem, demonstration, last.promise, there, patience.last),
         cap=_cap(problem, lesson, ending),
         gap=_gap(lesson, stop),
         below=below,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,10 +11,11 @@ from ...demonstrations.demonstration import Demonstration
 from ...guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ...mdp.occupancy import feature_expectations
 from ...mdp.policy import Policy
-from ...precision import up
+from ...precision import SEARCH_TIE, up
 from ...teaching.goal import Goal, Promise
-from ..problem import Problem
+from ..problem import Baseline, Problem
 from .comparison import Difference, differences
+from .instead import idle_of
 from .patience import Patience
 
 
@@ -58,6 +60,8 @@ class Stakes:
     most_lost : Difference, the feature through which the worst policy that looks right loses most;
         None if none loses, or no such policy was found
     goals : GoalResult of each goal
+    idle : Baseline, doing nothing, if there is an action for that; else acting at random
+    idle_reward : what that earns; NaN if there was no time for it
     shown : what is shown earns, where that is something else than what the expert does; else None
     shown_of_it : how much of that feature is in what is shown; None if that is not told, or none
         loses
@@ -69,8 +73,16 @@ class Stakes:
     loss: float
     most_lost: Difference | None
     goals: tuple[GoalResult, ...]
+    idle: Baseline
+    idle_reward: float
     shown: float | None = None
     shown_of_it: float | None = None
+
+    @property
+    def worse_than_nothing(self) -> bool:
+        """Whether less is guaranteed than doing nothing earns, and the expert earns more."""
+        room = SEARCH_TIE * abs(self.expert - self.idle_reward)
+        return self.reward + room < self.idle_reward < self.expert
 
     @property
     def met(self) -> bool:
@@ -79,7 +91,11 @@ class Stakes:
 
 
 def stakes(
-    problem: Problem, shown: Demonstration, promise: Promise, worst: Floats | None
+    problem: Problem,
+    shown: Demonstration,
+    promise: Promise,
+    worst: Floats | None,
+    until: float = math.inf,
 ) -> Stakes:
     """What a promise means.
 
@@ -90,6 +106,7 @@ def stakes(
     promise : Promise
     worst : array [k], the feature expectations of the worst policy that looks right; None if they
         are not known
+    until : when to do without what doing nothing earns, by `clock.seconds`
 
     Returns
     -------
@@ -102,6 +119,7 @@ def stakes(
     own = goals.own(shown)
     amounts = shown.expectations
     other = bool(differences(problem.mdp, weights, expert.expectations, amounts))
+    idle, waiting = idle_of(problem, until)
     there = dict(zip(map(problem.mdp.feature_name, range(len(amounts))), amounts, strict=True))
     return Stakes(
         promise.performance,
@@ -115,6 +133,8 @@ def stakes(
             )
             for goal in goals
         ),
+        idle,
+        float(waiting.sum()),
         float(weights @ amounts) + 0.0 if other else None,
         float(there[most.name]) if other and most is not None else None,
     )

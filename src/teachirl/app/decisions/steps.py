@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...teaching.goals import Goals
 from ...teaching.rounds import Moment
 from ...teaching.teacher import Teacher
 from ..problem import Problem
@@ -20,11 +21,13 @@ class Alternative:
     ----------
     name, price : of the feature
     guaranteed : relative performance that would be guaranteed had it been taught instead
+    reward : the same, as a reward
     """
 
     name: str
     price: float
     guaranteed: float
+    reward: float
 
 
 @dataclass(frozen=True)
@@ -106,10 +109,11 @@ def _second_best(problem: Problem, teacher: Teacher, moment: Moment) -> Alternat
         feature, shown = other.feature, other.demonstration or shown
     if feature is None:
         return None
-    features = problem.teachables
+    features, task = problem.teachables, problem.task
     view = situation.view.extend(problem.teachable[feature])
-    guaranteed = problem.guaranteed(view, shown)
-    return Alternative(features.names[feature], float(features.costs[feature]), guaranteed)
+    then = Goals().of(task).promise(view, shown, problem.matching)
+    name, price = features.names[feature], float(features.costs[feature])
+    return Alternative(name, price, then.performance, then.reward)
 
 
 __all__ = ["Alternative", "Step", "second_best", "step_of"]

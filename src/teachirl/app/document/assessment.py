@@ -19,6 +19,7 @@ from ...guarantees.apparent_optimality import Look
 from ...learners import LinearProgram
 from ...precision import INVISIBLE
 from ..decisions import Assessment, Guarantee, Outcome, Simulated
+from ..decisions.worth import risk_misleads
 from ..problem import Problem
 from .amounts import plain_amounts
 from .charts import differences_figure
@@ -104,7 +105,10 @@ def _goals_now(found: Assessment) -> str:
 
 
 def _risk_tells(found: Assessment) -> bool:
-    """Whether something is guaranteed by the teaching risk alone, and something is at risk."""
+    """Whether something is guaranteed by the teaching risk alone, and something is at risk; and it
+    is not a terrible weight, which the expert may never meet, that it mostly counts."""
+    if risk_misleads(found.problem):
+        return False
     # By the width, which is never looser than Theorem 1, and known at once.
     room = INVISIBLE * (found.best - found.worst)
     safe = found.stakes.loss <= room and found.risk > INVISIBLE

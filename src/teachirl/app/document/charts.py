@@ -10,6 +10,7 @@ from ...arrays import Floats
 from ...figures.digits import counted, percent_at_least
 from ...figures.records import Contrast, Curve, Panel, Points
 from ..decisions import Difference, Frontier, TeachingPlan
+from ..decisions.worth import risk_misleads
 from .elements import Figure
 
 # More bars would be too thin to tell apart.
@@ -68,29 +69,32 @@ def plan_figure(plan: TeachingPlan, base: str) -> Figure | None:
     ]
     if plan.wanted is not None:
         marks.append(Curve("asked for", cost[[0, -1]], np.full(2, 100 * plan.wanted)))
-    risk = np.array([step.risk for step in steps])
-    curve = (Curve("", cost, risk),)
+    panels = [
+        Panel(
+            "Performance",
+            "cost so far",
+            "performance, %",
+            tuple(marks),
+            y_range=_zoomed(*(mark.y for mark in marks)),
+        ),
+    ]
+    told = [
+        f"Guaranteed performance against cost: from {percent_at_least(steps[0].guaranteed)} at "
+        f"cost {cost[0]:g} to {percent_at_least(steps[-1].guaranteed)} at cost {cost[-1]:g}; "
+        f"simulated, from {percent_at_least(steps[0].performance)} to "
+        f"{percent_at_least(steps[-1].performance)}. Stop at cost {cost[plan.stop]:g}.",
+    ]
+    if not risk_misleads(plan.problem):
+        risk = np.array([step.risk for step in steps])
+        curve = (Curve("", cost, risk),)
+        panels.append(Panel("Teaching risk", "cost so far", "risk", curve, y_range=(0, 1.03)))
+        told.append(f"Teaching risk against cost: from {risk[0]:.3f} to {risk[-1]:.3f}.")
     return Figure(
         "the plan",
         "A mark is a step of the plan. Performance is relative: the best policy has 100 %, "
         f"{base} 0 %. The axis shows where the curves are.",
-        (
-            Panel(
-                "Performance",
-                "cost so far",
-                "performance, %",
-                tuple(marks),
-                y_range=_zoomed(*(mark.y for mark in marks)),
-            ),
-            Panel("Teaching risk", "cost so far", "risk", curve, y_range=(0, 1.03)),
-        ),
-        (
-            f"Guaranteed performance against cost: from {percent_at_least(steps[0].guaranteed)} at "
-            f"cost {cost[0]:g} to {percent_at_least(steps[-1].guaranteed)} at cost {cost[-1]:g}; "
-            f"simulated, from {percent_at_least(steps[0].performance)} to "
-            f"{percent_at_least(steps[-1].performance)}. Stop at cost {cost[plan.stop]:g}.",
-            f"Teaching risk against cost: from {risk[0]:.3f} to {risk[-1]:.3f}.",
-        ),
+        tuple(panels),
+        tuple(told),
     )
 
 

@@ -91,6 +91,8 @@ def _words(row: Differing, expert: str) -> str:
     about = path[1] if len(path) == 3 else ""
     where = (path[0], path[2]) if len(path) == 3 else tuple(path)
     said = WORDS.get(where)
+    if where == ("goals", "guaranteed") and row.most is not None:
+        said = f"{{}}, at {'most' if row.most else 'least'}"
     words = (
         said.format(about, expert=expert, whose=whose)
         if said

@@ -81,9 +81,15 @@ def warnings(account: ExpertAccount) -> tuple[Sentence, ...]:
 
 
 def _left_lying(account: ExpertAccount) -> str:
-    """What is never collected, and little beside all else; empty if there is none."""
+    """What is hardly ever collected, and little beside all else; empty if there is none."""
     where, left = "in what was recorded " if account.estimated else "", account.left_lying
-    return f"{_capital(where + _who(account))} never collects {_earning(left)}." if left else ""
+    if not left:
+        return ""
+    return f"{_capital(where + _who(account))} {_how_often(left)} collects {_earning(left)}."
+
+
+def _how_often(features: Sequence[Collected]) -> str:
+    return "never" if all(each.never_collected for each in features) else "hardly ever"
 
 
 def _who(account: ExpertAccount) -> str:
@@ -123,9 +129,8 @@ def _warnings(account: ExpertAccount) -> Iterator[str]:
         yield from _of_the_record(account, account.record)
         first, it = "Look at the estimate first", _who(account)
     if account.passed_over:
-        never = all(each.never_collected for each in account.passed_over)
         yield (
-            f"{first}: {seen}{it} {'never' if never else 'hardly ever'} collects "
+            f"{first}: {seen}{it} {_how_often(account.passed_over)} collects "
             f"{_earning(account.passed_over)}. Is the reward what you mean?"
         )
     if account.never_avoided:

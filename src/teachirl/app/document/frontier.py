@@ -14,10 +14,12 @@ from ...figures.digits import (
 from ...precision import up
 from ...teaching.goal import GoalKind
 from ..decisions import Cut, Frontier, Point
+from ..decisions.worth import risk_misleads
 from ..problem import Problem
 from .charts import frontier_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
 from .notes import cut_short
+from .sensitivity import how_frail
 from .stakes import (
     all_asked_for,
     goals_elements,
@@ -35,6 +37,7 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
     most, enough, goals = found.points[-1], found.enough, found.stakes.goals
     short = cut_short(found.cut, found.seconds, kept=True)
     loss = stakes_sentence(problem, found.stakes, "With it")
+    frail = how_frail(problem, found)
     facts = reward_facts(problem, found.stakes, "by it")
     if not goals:
         bought = "most that can be bought" if found.exact else "most that was found"
@@ -42,7 +45,7 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
             Fact(bought, most.guaranteed, percent_at_least),
             Fact("for a cost of", most.cost, money),
             *facts,
-        ), (loss, short)
+        ), (loss, frail, short)
     broken = [each for each in goals if each.goal in problem.out_of_reach]
     rest = [each for each in goals if enough is None or each not in broken]
     wanted = all_asked_for(rest) if rest else "what can be had"
@@ -71,7 +74,7 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
         facts = (Fact("most that was found", most.guaranteed, percent_at_least), *facts)
     else:
         facts = (Fact("guaranteed by it", found.told.guaranteed, percent_at_least), *facts)
-    return (show, *facts), (Sentence(said), loss, short)
+    return (show, *facts), (Sentence(said), loss, frail, short)
 
 
 def _none_found(found: Frontier) -> str:
@@ -89,8 +92,9 @@ def _none_found(found: Frontier) -> str:
 def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
     """What can be guaranteed for how much."""
     scale = reward_range(problem)
-    # A risk that is the same for all tells nothing of them.
-    tells = len({risk(point.risk) for point in found.points}) > 1
+    # A risk that is the same for all tells nothing of them; nor does one that a terrible weight
+    # stretches.
+    tells = len({risk(point.risk) for point in found.points}) > 1 and not risk_misleads(problem)
     table = Table(
         "Sets of features worth their cost",
         (

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ...figures.digits import at_least, at_most, counted, money, number, percent_at_least, risk
-from ...teaching.goal import Goal, GoalKind
+from ...teaching.goal import Goal
 from ...teaching.lesson_record import LessonStatus
 from ..decisions import (
-    Alternative,
     Difference,
     Ending,
     Instead,
     Offer,
     OnceRecorded,
     Searched,
-    Step,
     TeachingPlan,
 )
 from ..decisions.greedy_plan import same_price
+from ..decisions.worth import risk_misleads
 from ..problem import Problem, Show
 from .amounts import plain_amounts
 from .charts import plan_figure
-from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
+from .elements import Data, Fact, Headline, Section, Sentence
 from .expert import baseline_words, of_little_use
 from .inferred import other_weights
 from .notes import cut_short, why_below
@@ -30,7 +27,6 @@ from .recordings import once_enough
 from .sensitivity import how_frail
 from .stakes import (
     all_asked_for,
-    amount_of,
     are_many,
     given_up,
     goals_elements,
@@ -42,6 +38,7 @@ from .stakes import (
     the_expert,
     why_out_of_reach,
 )
+from .steps import steps_table
 from .tables import differences_table, policy_rows
 from .worth import told_apart
 
@@ -267,7 +264,7 @@ def _offered(problem: Problem, offer: Offer, now: str, plan: TeachingPlan, scale
 
 def _earner(problem: Problem) -> str:
     """Whose reward it is that another policy is measured by."""
-    return "the recorded expert" if recorded(problem) else the_expert(problem)
+    return "the recordings' mean" if recorded(problem) else the_expert(problem)
 
 
 def _use(problem: Problem, instead: Instead | None) -> str:
@@ -297,7 +294,7 @@ def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
         "What to teach",
         (
             Sentence(f"{plan.teacher} plans, {plan.learner} is simulated."),
-            _steps_table(problem, plan),
+            steps_table(problem, plan),
             Sentence(below, "below"),
             *(() if figure is None else (figure,)),
             Sentence(_nearness(problem, plan), "nearness"),
@@ -313,67 +310,11 @@ def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
     )
 
 
-def _steps_table(problem: Problem, plan: TeachingPlan) -> Table:
-    scale = reward_range(problem)
-    # A risk that does not change tells nothing of the plan.
-    tells = len({risk(step.risk) for step in plan.steps}) > 1 or len(plan.steps) == 1
-    numbers = {id(step): number for number, step in enumerate(plan.steps)}
-
-    def number(step: Step) -> str:
-        here = numbers[id(step)]
-        return f"{here} *" if here == plan.stop else str(here)
-
-    def name(step: Step) -> str:
-        new = " (from here on, show something else)" if step.new_demonstration else ""
-        return f"{step.name or '(nothing yet)'}{new}"
-
-    def second(other: Alternative | None) -> str:
-        return "" if other is None else f"{other.name} ({money(other.price)})"
-
-    return Table(
-        f"The plan of {plan.teacher}; stop at the star",
-        (
-            Column("", "step", value=number),
-            Column("", "teach", value=name),
-            Column("feature", None),
-            Column("name", None),
-            Column("price", None),
-            Column("cost", "cost", money),
-            Column("risk", "risk" if tells else None, risk),
-            Column("guaranteed", "guaranteed", percent_at_least),
-            Column("reward", "reward", lambda x: at_least(x, scale)),
-            *_goal_columns(plan),
-            Column("amounts", None),
-            Column("performance", "simulated", percent_at_least),
-            Column("mismatch", None),
-            Column("new_demonstration", None),
-            Column("alternative", "second best", second),
-            Column("", "instead", value=lambda step: _instead(step.alternative)),
-        ),
-        plan.steps,
-        "steps",
-    )
-
-
-def _goal_columns(plan: TeachingPlan) -> Iterator[Column]:
-    """How much of each feature with a limit there may be after a step, and how much loss."""
-    for each in plan.stakes.goals:
-        if each.goal.kind in (GoalKind.LIMIT, GoalKind.MAX_LOSS):
-            yield _goal_column(each.goal)
-
-
-def _goal_column(goal: Goal) -> Column:
-    heading = f"{goal.name or 'loss'} at {'most' if goal.most else 'least'}"
-    return Column("", heading, value=lambda step: amount_of(goal, step.amounts[goal.number]))
-
-
-def _instead(other: Alternative | None) -> str:
-    return "" if other is None else percent_at_least(other.guaranteed)
-
-
 def _nearness(problem: Problem, plan: TeachingPlan) -> str:
-    """How far from the best set of features the plan may be."""
+    """How far from the best set of features the plan may be; empty where the risk misleads."""
     gap = plan.gap
+    if risk_misleads(problem):
+        return ""
     if gap is None:
         return "Nothing is taught, so that there is nothing to compare."
     others = f"for {money(plan.steps[plan.stop].cost)} or less"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...figures.digits import asked, at_least, number, percent_at_least
 from ...views.worldview import Worldview
-from ..decisions import Assessment, TeachingPlan
+from ..decisions import Assessment, Frontier, TeachingPlan
 from ..decisions.misses import episodes_end, frailty, quickly_told
 from ..problem import Problem
 from .charts import sensitivity_figure
@@ -39,14 +39,14 @@ NONE_SO_NEAR = (
 )
 
 
-def how_frail(problem: Problem, found: Assessment | TeachingPlan) -> Sentence:
+def how_frail(problem: Problem, found: Assessment | TeachingPlan | Frontier) -> Sentence:
     """How much imprecision the guarantee does not bear, in short; empty if it bears it, or if to
     know that takes long: then the section says it.
 
     Parameters
     ----------
     problem : Problem
-    found : Assessment or TeachingPlan
+    found : Assessment, TeachingPlan or Frontier
 
     Returns
     -------
@@ -56,11 +56,11 @@ def how_frail(problem: Problem, found: Assessment | TeachingPlan) -> Sentence:
     return Sentence(_frail(problem, found) if quick else "", "frail")
 
 
-def _view(found: Assessment | TeachingPlan) -> Worldview:
-    return found.view if isinstance(found, TeachingPlan) else found.problem.worldview
+def _view(found: Assessment | TeachingPlan | Frontier) -> Worldview:
+    return found.problem.worldview if isinstance(found, Assessment) else found.view
 
 
-def _frail(problem: Problem, found: Assessment | TeachingPlan) -> str:
+def _frail(problem: Problem, found: Assessment | TeachingPlan | Frontier) -> str:
     weak = frailty(problem, found.demonstration, found.stakes, found.sensitivity)
     if weak is None:
         return ""

@@ -22,6 +22,7 @@ from ...teaching.goal import Goal, GoalKind
 from ..decisions import Difference, GoalResult, Stakes
 from ..problem import Problem
 from .elements import Column, Data, Element, Fact, Section, Sentence, Table
+from .expert import baseline_words
 
 
 def reward_facts(problem: Problem, stakes: Stakes, when: str) -> tuple[Fact, ...]:
@@ -56,11 +57,15 @@ def shown_facts(
 
 
 def reward_range(problem: Problem) -> float:
-    """How far apart the best and the worst policy are, which is what digits are for; or how much
-    all earn, where that is rounding beside it."""
-    best, worst = problem.task.best.value, problem.task.worst.value
+    """How far apart the best and the worst policy are, which is what digits are for, or what is at
+    stake where a terrible policy stretches that, as closely as it is searched; or how much all
+    earn, where that is rounding beside it."""
+    task = problem.task
+    best, worst = task.best.value, task.worst.value
     size = max(abs(best), abs(worst))
-    return best - worst if best - worst > ROUNDING * size else size
+    if best - worst <= ROUNDING * size:
+        return size
+    return (best - worst) * (task.tolerance / SEARCH_TIE)
 
 
 def recorded(problem: Problem) -> bool:
@@ -101,6 +106,9 @@ def in_reward(problem: Problem, stakes: Stakes, when: str) -> str:
     behind = stakes.expert - stakes.reward
     if recorded(problem) and behind > SEARCH_TIE * scale:
         less = f"up to {at_most(behind, scale)} less than the recordings' mean, and {less}"
+    if stakes.worse_than_nothing:
+        waiting = f"{baseline_words(stakes.idle)} earns ({number(stakes.idle_reward, scale)})"
+        less += f", and less than {waiting}"
     said = f"{when}, a learner {who} may earn {less}."
     return said if lost is None else f"{said} {most_lost(problem, lost, stakes.shown_of_it)}"
 
@@ -150,16 +158,16 @@ def _wanted(goal: Goal, *amounts: float) -> str:
         return exactly(goal.wanted)
 
     def shown(value: float, digits: int = DIGITS) -> str:
-        return (at_least if goal.most else at_most)(value, goal.scale, digits)
+        return (at_least if goal.most else at_most)(value, goal.told_by, digits)
 
     apart = [amount for amount in amounts if not _is_wanted(goal, amount)]
-    said = (compared(goal.wanted, each, not goal.most, shown, goal.scale) for each in apart)
+    said = (compared(goal.wanted, each, not goal.most, shown, goal.told_by) for each in apart)
     return max((shown(goal.wanted), *said), key=len)
 
 
 def _is_wanted(goal: Goal, amount: float) -> bool:
     """Whether an amount is what a goal asks for, up to rounding."""
-    return abs(amount - goal.wanted) <= ROUNDING * max(goal.scale, abs(goal.wanted))
+    return abs(amount - goal.wanted) <= ROUNDING * max(goal.told_by, abs(goal.wanted))
 
 
 def all_asked_for(results: Sequence[GoalResult]) -> str:
@@ -195,8 +203,8 @@ def _beside(goal: Goal, amount: float, rounded: Callable[[float, float, int], st
         amount,
         goal.wanted,
         goal.most,
-        lambda value, digits: rounded(value, goal.scale, digits),
-        goal.scale,
+        lambda value, digits: rounded(value, goal.told_by, digits),
+        goal.told_by,
     )
 
 

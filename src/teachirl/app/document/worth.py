@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...figures.digits import asked, at_most
-from ..decisions.worth import at_stake, whole_range, worth_of
+from ..decisions.worth import stretched, whole_range, worth_of
 from ..problem import Problem
 
 
@@ -20,7 +20,7 @@ def told_apart(problem: Problem, worth: float | None = None) -> str:
     str
     """
     share, scale = worth_of(problem) if worth is None else worth, whole_range(problem.task)
-    if at_stake(problem) < scale:
+    if stretched(problem):
         return f"{at_most(share * scale, digits=2)} of reward"
     return asked(share)
 

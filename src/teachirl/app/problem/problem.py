@@ -19,6 +19,7 @@ from ...learners import Learner as LearnerProtocol
 from ...mdp import clock
 from ...mdp.estimated import AnyMDP
 from ...mdp.model import MDP
+from ...mdp.occupancy import feature_expectations
 from ...mdp.planning import optimal_policy
 from ...mdp.policy import Policy
 from ...mdp.rewards.rewards import Rewards
@@ -34,7 +35,7 @@ from ...what_to_show.search import Shown, best_demonstration
 from ...worlds import World
 from .answers import UnknownLearner
 from .features import Teachables
-from .goals import Baseline
+from .goals import Baseline, doing_nothing
 from .places import Place
 from .rewards import RewardSource
 
@@ -272,6 +273,17 @@ class Problem:
             return None
         target = as_demonstration(self.mdp, self.expert).expectations
         return MinNormPoint().learn(self.mdp, target).expectations
+
+    @cached_property
+    def idle(self) -> Baseline:
+        """Who does nothing, if there is an action for that; else who acts at random."""
+        return doing_nothing(self.mdp) or Baseline("uniform", policy=Policy.uniform(self.mdp))
+
+    @cached_property
+    def idle_earns(self) -> Floats:
+        """array [k], what that earns by each feature."""
+        assert self.idle.policy is not None
+        return self.weights * feature_expectations(self.mdp, self.idle.policy)
 
     @cached_property
     def plan_seconds(self) -> float:

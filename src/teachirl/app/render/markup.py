@@ -45,6 +45,12 @@ def facts(numbers: Iterable[Fact]) -> str:
     return f'<dl class="facts">{groups}</dl>' if groups else ""
 
 
+def _numeric(cells: Iterable[str]) -> bool:
+    """Whether all that is there are numbers."""
+    there = [cell for cell in cells if cell]
+    return bool(there) and all(map(NUMERIC.match, there))
+
+
 def table(shown: Table) -> str:
     """A table whose first column names its rows; columns of numbers are aligned to the right.
 
@@ -59,7 +65,7 @@ def table(shown: Table) -> str:
         caption += f" ({len(shown.rows) - len(rows)} more rows are left out)"
     texts = [[column.cell(row) for column in columns] for row in rows]
     by_column = zip(*texts, strict=True)
-    kinds = [' class="n"' if all(map(NUMERIC.match, cells)) else "" for cells in by_column]
+    kinds = [' class="n"' if _numeric(cells) else "" for cells in by_column]
     kinds[0] = ""
     heads = "".join(
         f'<th scope="col"{kind}>{text(column.heading)}</th>'

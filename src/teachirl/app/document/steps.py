@@ -1,0 +1,92 @@
+"""The steps of a plan, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...figures.digits import at_least, money, percent_at_least, risk
+from ...teaching.goal import Goal, GoalKind
+from ..decisions import Alternative, Step, TeachingPlan
+from ..decisions.worth import risk_misleads
+from ..problem import Problem
+from .elements import Column, Table
+from .stakes import amount_of, reward_range
+
+
+def steps_table(problem: Problem, plan: TeachingPlan) -> Table:
+    """What is taught in each step, what is guaranteed then, and what would be second best.
+
+    Parameters
+    ----------
+    problem : Problem
+    plan : TeachingPlan
+
+    Returns
+    -------
+    Table
+    """
+    scale = reward_range(problem)
+    # A risk that does not change tells nothing of the plan; and one that a terrible weight
+    # stretches, nothing of what the expert earns.
+    tells = len({risk(step.risk) for step in plan.steps}) > 1 or len(plan.steps) == 1
+    tells &= not risk_misleads(problem)
+    numbers = {id(step): number for number, step in enumerate(plan.steps)}
+
+    def number(step: Step) -> str:
+        here = numbers[id(step)]
+        return f"{here} *" if here == plan.stop else str(here)
+
+    def name(step: Step) -> str:
+        new = " (from here on, show something else)" if step.new_demonstration else ""
+        return f"{step.name or '(nothing yet)'}{new}"
+
+    def second(other: Alternative | None) -> str:
+        return "" if other is None else f"{other.name} ({money(other.price)})"
+
+    return Table(
+        f"The plan of {plan.teacher}; stop at the star",
+        (
+            Column("", "step", value=number),
+            Column("", "teach", value=name),
+            Column("feature", None),
+            Column("name", None),
+            Column("price", None),
+            Column("cost", "cost", money),
+            Column("risk", "risk" if tells else None, risk),
+            Column("guaranteed", "guaranteed", percent_at_least),
+            Column("reward", "reward", lambda x: at_least(x, scale)),
+            *_goal_columns(plan),
+            Column("amounts", None),
+            Column("performance", "simulated", percent_at_least),
+            Column("mismatch", None),
+            Column("new_demonstration", None),
+            Column("alternative", "second best", second),
+            Column("", "instead", value=lambda step: _instead(step.alternative)),
+            Column("", "its reward", value=lambda step: _reward(step.alternative, scale)),
+        ),
+        plan.steps,
+        "steps",
+    )
+
+
+def _goal_columns(plan: TeachingPlan) -> Iterator[Column]:
+    """How much of each feature with a limit there may be after a step, and how much loss."""
+    for each in plan.stakes.goals:
+        if each.goal.kind in (GoalKind.LIMIT, GoalKind.MAX_LOSS):
+            yield _goal_column(each.goal)
+
+
+def _goal_column(goal: Goal) -> Column:
+    heading = f"{goal.name or 'loss'} at {'most' if goal.most else 'least'}"
+    return Column("", heading, value=lambda step: amount_of(goal, step.amounts[goal.number]))
+
+
+def _instead(other: Alternative | None) -> str:
+    return "" if other is None else percent_at_least(other.guaranteed)
+
+
+def _reward(other: Alternative | None, scale: float) -> str:
+    return "" if other is None else at_least(other.reward, scale)
+
+
+__all__ = ["steps_table"]
