@@ -1,5 +1,6 @@
 """From a problem to a decision: what is said of it is what the library finds."""
 
+import json
 import math
 import re
 from dataclasses import replace
@@ -23,6 +24,7 @@ from teachirl.app.decisions import (
     plan,
     simulations,
 )
+from teachirl.app.decisions.at_once import tried_at_once
 from teachirl.app.decisions.comparison import differences
 from teachirl.app.decisions.doubt import weight_doubt
 from teachirl.app.decisions.readings import readings
@@ -37,6 +39,7 @@ from teachirl.guarantees.solvers import bundle
 from teachirl.guarantees.worst_case import worst_case
 from teachirl.learners import Adversarial, LearnStatus, MinNormPoint, Projection
 from teachirl.mdp import clock
+from teachirl.teachers import GapGreedy
 from teachirl.teaching.matching import Matching
 from teachirl.teaching.rounds import Rounds
 from teachirl.teaching.task import Task
@@ -985,6 +988,83 @@ class TestPlan:
         )
         assert found.policy is found.lesson.demonstration.policy
         assert found.steps[1].guaranteed > guaranteed(asked, [found.steps[1].feature])
+
+
+class TestVeryManyFeatures:
+    """More than can be searched: a greedy plan, and what was found before it began."""
+
+    def test_what_helps_at_once_is_proved(self, problem, brute_force):
+        asked, every = problem(GRID), brute_force(None)
+        found = tried_at_once(asked, Patience())
+        assert found[0].taught == ()
+        for before, after in pairwise(found):
+            assert after.taught[:-1] == before.taught
+            assert after.worst_case.lower > before.worst_case.lower
+        for each in found:
+            reached = asked.task.guaranteed_by(each.worst_case)
+            assert reached == pytest.approx(every[frozenset(each.taught)][1], abs=1e-6)
+        assert reached > 1.0 - 1e-3
+
+    @pytest.mark.parametrize(
+        ("limits", "count"),
+        [("budget = 2", 3), ("max_cost = 3.0", 2), ("budget = 1", 2)],
+    )
+    def test_it_keeps_to_what_the_file_allows(self, problem, limits, count):
+        text = GRID.replace(
+            "[[teach.feature]]",
+            '[teach]\nrequired = ["cell 10"]\nforbidden = ["cell 9"]\n[[teach.feature]]',
+            1,
+        )
+        asked = problem(f"{text}[plan]\n{limits}\n")
+        found = tried_at_once(asked, Patience())
+        assert [each.taught[0] for each in found] == [4] * len(found)
+        assert len(found) <= count and all(2 not in each.taught for each in found)
+        for each in found:
+            assert asked.budget is None or len(each.taught) <= asked.budget
+            assert asked.max_cost is None or asked.task.costs[[*each.taught]].sum() <= 3.0
+
+    @pytest.mark.parametrize("cut", [Cut.OUT_OF_TIME, Cut.INTERRUPTED])
+    @pytest.mark.parametrize("chosen", [0, 1])
+    def test_a_race_that_is_cut_short_does_not_lose_it(
+        self, problem, brute_force, monkeypatch, cut, chosen
+    ):
+        monkeypatch.setattr("teachirl.app.decisions.set_to_teach.MOST", 2)
+        monkeypatch.setattr("teachirl.app.document.plan.MOST", 2)
+        asked, races = problem(GRID), []
+        once = [each.taught for each in tried_at_once(asked, Patience())]
+        choose = GapGreedy.choose
+
+        def race(self, situation, rng):
+            if len(races) < chosen:
+                races.append(choose(self, situation, rng))
+                return races[-1]
+            raise KeyboardInterrupt if cut is Cut.INTERRUPTED else clock.OutOfTimeError
+
+        monkeypatch.setattr(GapGreedy, "choose", race)
+        found = plan(asked, seconds=math.inf)
+        assert found.cut is cut and len(races) == chosen
+        taught = tuple(asked.task.names.index(each.name) for each in found.steps[1:])
+        assert taught == once[-1] and found.stop == len(taught)
+        for step in range(len(taught) + 1):
+            value = brute_force(None)[frozenset(taught[:step])][1]
+            assert found.steps[step].guaranteed == pytest.approx(value, abs=1e-5)
+        assert f'"{len(once)} sets of features were tried' in json.dumps(said(asked, found))
+
+    def test_what_a_teacher_ended_with_counts(self, problem, monkeypatch):
+        whole = plan(problem(GRID))
+        monkeypatch.setattr("teachirl.app.decisions.set_to_teach.MOST", 2)
+        found = plan(problem(GRID))
+        assert found.cut is None and found.chosen.at_once is not None
+        assert found.steps[-1].guaranteed >= whole.steps[-1].guaranteed - 1e-3
+
+    def test_how_near_it_is_to_the_best_set_is_left_out_when_time_is_up(self, problem, monkeypatch):
+        def late(*_, **__):
+            raise KeyboardInterrupt
+
+        asked = problem(GRID)
+        monkeypatch.setattr("teachirl.teaching.lesson.greedy_gap", late)
+        found = plan(asked)
+        assert found.stop > 0 and found.gap is None and found.cut is Cut.INTERRUPTED
 
 
 class TestFrontier:

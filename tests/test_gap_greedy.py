@@ -17,6 +17,7 @@ from situations import situation
 from teachirl.errors import InvalidInputError
 from teachirl.guarantees.solvers.plans import Case
 from teachirl.guarantees.solvers.view_coordinates import ViewCoordinates
+from teachirl.teachers import race_search
 from teachirl.teachers.gap_greedy import GapGreedy
 from teachirl.teachers.race import race
 from teachirl.teachers.race_search import Directions, Points, Present, across, settle, weigh
@@ -252,8 +253,13 @@ def test_points_bound_what_lies_between_them():
 
 
 @on_grids
-@pytest.mark.parametrize("limit", [40, 100_000])
-def test_contenders_share_the_pool_and_a_small_one_will_do(limit):
+@pytest.mark.parametrize(
+    ("limit", "room", "held"),
+    [(40, 8_000_000, 8_000_000), (100_000, 8_000_000, 8_000_000), (40, 1, 1), (40, 1, 4000)],
+)
+def test_contenders_share_the_pool_and_a_small_one_will_do(monkeypatch, limit, room, held):
+    monkeypatch.setattr(race_search, "ROOM", room)
+    monkeypatch.setattr(race_search, "HELD", held)
     mdp, view, w, features = grid(0, 0.0)
     policy = ti.optimal_policy(mdp, w).policy
     mu = ti.feature_expectations(mdp, policy)
@@ -265,7 +271,9 @@ def test_contenders_share_the_pool_and_a_small_one_will_do(limit):
     exact = exact_on_grid(0, 0.0) - float(w @ mu)
     doubt = 2e-6 * span_of(mdp, w)
     useful = np.flatnonzero(~present.pool.directions.lacking)
+    most = 0
     for candidate in useful:
+        most = max(most, present.pool.count)
         weighed = present.contender(int(candidate))
         weigh(weighed)
         assert weighed.solves == 0
@@ -276,6 +284,10 @@ def test_contenders_share_the_pool_and_a_small_one_will_do(limit):
         assert settled.lower == pytest.approx(exact[candidate], abs=doubt)
         assert settled.upper == pytest.approx(exact[candidate], abs=doubt)
     assert master.count <= master.limit
+    # What a column is left of is kept, and as much again at most.
+    assert room > 1 or most <= 2 * (master.limit + 1)
+    assert len(present._known) <= (held > 1) * len(useful)
+    assert held > 4000 or len(present._known) < len(useful)
     assert (present.pool.points.least[useful] <= exact[useful] + doubt).all()
 
 

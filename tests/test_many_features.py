@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import teachirl as ti
+from situations import situation
 from teachirl.app.decisions import plan
 from teachirl.app.problem import read_problem
 from teachirl.arrays import SparseRows
@@ -216,6 +217,23 @@ def test_lessons_are_those_from_arrays(monkeypatch, teacher):
         assert one.risk == pytest.approx(other.risk, abs=1e-14)
         assert one.guaranteed == pytest.approx(other.guaranteed, abs=1e-5)
     assert sparse.to_json().split('"digest"')[1][:70] == dense.to_json().split('"digest"')[1][:70]
+
+
+def test_simulated_learners_see_one_sparse_row_at_a_time(monkeypatch):
+    monkeypatch.setattr(linear_algebra, "PART", 60)
+    monkeypatch.setattr(linear_algebra, "SPARSE", 0.1)
+    mdp, w = ti.worlds.gridworld(4), np.random.default_rng(3).standard_normal(16)
+    task = ti.Task(mdp, w, ti.Worldview.select(mdp, [3]), np.eye(16)[[*range(16), 5]])
+    now = situation(task)
+    assert isinstance(task.teachable, SparseRows)
+    monkeypatch.setattr(SparseRows, "__array__", pytest.fail)
+    learner, asked = ti.learners.Projection(), []
+    observe = ti.Worldview.observe
+    monkeypatch.setattr(
+        ti.Worldview, "observe", lambda self, mdp: asked.append(self) or observe(self, mdp)
+    )
+    scores = ti.teachers.PerfGreedy(learner).choose(now, np.random.default_rng(0)).scores
+    assert scores[5] == scores[16] and len(asked) == 16  # of equal rows one
 
 
 PROBLEM = """

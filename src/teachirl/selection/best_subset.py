@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import AnyRows, Floats, Ints, checked_indices
 from ..errors import Status, require
+from ..mdp import clock
 from ..precision import DEPENDENT, GAIN_TIE, NO_RISK, RESIDUAL, down, first_largest
 from ..views.linear_algebra import (
     PART,
@@ -260,6 +261,7 @@ class _Search:
         root = _Node((-total, 0), [], self.basis([]), np.arange(n), share, np.zeros(n))
         queue, made = [root], 0
         while queue and -queue[0].key[0] > self.gained + tie:
+            clock.look()
             if self.nodes >= max_nodes:
                 self.stopped = True
                 break

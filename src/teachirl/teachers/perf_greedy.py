@@ -104,11 +104,12 @@ class PerfGreedy:
         if type(learner) is Projection and compiled:
             rehearsal = _Rehearsal(learner, task, start)
         earned = _known(situation)
-        rows = (
-            np.asarray(task.teachable[situation.candidates]) + 0.0
-        )  # there is one zero then, not −0
-        for row in rows:
-            if row.tobytes() in earned:
+        rewards = list[float]()
+        for row in task.teachable[situation.candidates]:  # one at a time, as they may be sparse
+            row = row + 0.0  # there is one zero then, not −0
+            name = _name(row)
+            if name in earned:
+                rewards.append(earned[name])
                 continue
             view = situation.view.extend(row)
             seen, target = view.observe(task.mdp), view.matrix @ shown
@@ -117,8 +118,15 @@ class PerfGreedy:
                 episodes = situation.demonstration.trajectories
                 policy = learned_by(learner, seen, target, start, episodes).policy
                 reward = float(task.weights @ feature_expectations(task.mdp, policy))
-            earned[row.tobytes()] = reward
-        return np.array([earned[row.tobytes()] for row in rows])
+            earned[name] = reward
+            rewards.append(reward)
+        return np.array(rewards)
+
+
+def _name(row: Floats) -> bytes:
+    """Of a row [k], as short as it has numbers other than 0: two are simulated once if equal."""
+    [some] = row.nonzero()
+    return some.tobytes() + row[some].tobytes()
 
 
 def _known(situation: Situation) -> dict[bytes, float]:

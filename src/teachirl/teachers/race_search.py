@@ -16,6 +16,8 @@ Rewards are counted from the demonstration's, ⟨w, μ_T⟩.
 from __future__ import annotations
 
 import math
+import weakref
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +38,8 @@ NUMBERS = 20_000  # of a plan, at most: of thousands of features there are fewer
 POINTS = 128  # that are kept: each new one is compared to all of them
 CHUNK = 32  # plans that are held together
 PLANS = 64  # whose columns the pool holds at most, unless the present worst case took more
-HELD = 8_000_000  # numbers in the columns of contenders that are kept to go on with
+HELD = 8_000_000  # numbers of contenders that are kept to go on with
+ROOM = 8_000_000  # numbers of plans; once they are more, those that nobody uses are dropped
 IDLE = 3  # MDP solves in a row that bring nothing: time for smaller steps
 SOLVES = 2000  # for one candidate, at most; as for one worst case
 
@@ -95,6 +98,7 @@ class Pool:
         width = case.mdp.n_features if every is None else len(every)
         most = max(NUMBERS // width, 1)
         self.blocks = Blocks(case.mdp, every, min(block_count(case.mdp, len(self._common)), most))
+        self._most = max(ROOM // (self.blocks.count * width), 2)
         self._shown = case.target if every is None else every @ case.target
         self._held = list[Floats]()  # what plans do from each block, `CHUNK` plans together
         self._origin = self.blocks.masses[:, None] * np.append(case.shown, case.earned)
@@ -107,9 +111,26 @@ class Pool:
             self.points.add(0.0, np.zeros(len(self.directions)))
 
     def put(self, policy: Policy, master: Master) -> Floats:
+        if self.full:
+            self.forget([master])
         columns: Floats = self._add(policy) - self._origin
         self._put(columns, master)
         return columns
+
+    @property
+    def full(self) -> bool:
+        """Whether there are so many plans that some have to go."""
+        return self.count >= self._most
+
+    def forget(self, masters: Sequence[Master]) -> None:
+        """Drop the plans of which none of these, who hold all columns that are left, has one."""
+        kept = sorted({0}.union(*(master.sources() for master in masters)))
+        for place, number in enumerate(kept):  # which is never before it
+            self._plan(place)[:] = self._plan(number)
+        for master in masters:
+            master.renumber(kept)
+        self.count, self._most = len(kept), max(self._most, 2 * len(kept))
+        del self._held[-(-self.count // CHUNK) :]
 
     def keep(self, master: Master) -> None:
         plans, blocks, shares = master.shares()
@@ -198,15 +219,18 @@ class Points:
 class _Shared:
     """The plans of the search for one candidate: the pool's, and so the present search's too."""
 
-    def __init__(self, pool: Pool, present: Master, candidate: int) -> None:
-        self.pool, self.present, self.candidate = pool, present, candidate
-        self.blocks, self.seen = pool.blocks, pool.count
+    def __init__(self, present: Present, candidate: int) -> None:
+        self.present, self.pool, self.candidate = present, present.pool, candidate
+        self.blocks, self.seen = self.pool.blocks, self.pool.count
 
     def begin(self, master: Master) -> None:
         """The pool has begun."""
 
     def put(self, policy: Policy, master: Master) -> Floats:
-        common = self.pool.put(policy, self.present)
+        if self.pool.full:
+            self.present.forget(self.candidate, master)
+            self.seen = self.pool.count
+        common = self.pool.put(policy, self.present.search.master)
         self.catch_up(master)
         return common
 
@@ -254,12 +278,26 @@ class Present:
             search.upper, search.solves = min(search.upper, least), 0
             plans.catch_up(search.master)
             return search
-        plans = _Shared(pool, master, candidate)
+        plans = _Shared(weakref.proxy(self), candidate)  # in no circle, which would outlive it
         wider = master.widened(pool.along(candidate))
         search = self.search.wider(pool.directions[candidate], plans, wider, least)
-        if (len(self._known) + 1) * master.count * len(search.theta) <= HELD:
-            self._known[candidate] = search, plans
+        self._keep(candidate, search, plans)
         return search
+
+    def forget(self, candidate: int, master: Master) -> None:
+        """Drop all contenders but one, who has that master, and the plans that only they use."""
+        self._known = {each: known for each, known in self._known.items() if each == candidate}
+        self.pool.forget([self.search.master, master])
+
+    def _keep(self, candidate: int, search: Search, plans: _Shared) -> None:
+        """Keep a contender to go on with; if there is no room, drop those with the least hope."""
+        size, k = len(search.theta), len(search.case.w)
+        # Its columns; B, w − Bᵀθ and the direction; the values of its last plan.
+        numbers = search.master.count * size + (size + 2) * k + search.case.mdp.n_states
+        while self._known and (len(self._known) + 1) * numbers > HELD:
+            del self._known[min(self._known, key=lambda each: self._known[each][0].upper)]
+        if numbers <= HELD:
+            self._known[candidate] = search, plans
 
 
 def weigh(contender: Search) -> None:

@@ -10,13 +10,49 @@ from ...mdp import clock
 from ...teachers import GapGreedy
 from ...teaching.rounds import Moment, Rounds
 from ...teaching.task import Task
+from ...views.linear_algebra import without_span
 from ..problem import Problem
+from .at_once import tried_at_once
 from .kept import Kept, Remembering
 from .patience import Patience
 from .worth import worth_of
 
 # The share of the time that it has.
 GREEDY = 0.9
+
+
+def to_choose_from(
+    problem: Problem, every: list[int], count: int, patience: Patience, kept: Kept
+) -> tuple[list[Moment], list[int]]:
+    """Of very many features, those to search the sets of: first those that a greedy plan takes,
+    then those that help at once, then what of the reward is not seen.
+
+    Parameters
+    ----------
+    problem : Problem
+    every : list of int, the features that there are
+    count : int, how many of them there may be to choose from
+    patience, kept : as for `taken_first`
+
+    Returns
+    -------
+    tuple of a list of Moment, the rounds of that plan, and a list of int
+    """
+    if len(every) <= count:
+        return [], every
+    task, helpful = problem.task, tried_at_once(problem, patience)
+    taken = taken_first(problem, count, patience, kept)
+    hidden = without_span(task.worldview.basis, task.weights)
+    first = dict.fromkeys(
+        [
+            *(taken[-1].taught if taken else ()),
+            *(helpful[-1].taught if helpful else ()),
+            *np.flatnonzero(task.teachable @ hidden).tolist(),  # what the reward is made of
+            *every,
+        ]
+    )
+    free = set(every)
+    return taken, [each for each in first if each in free][:count]
 
 
 def taken_first(problem: Problem, count: int, patience: Patience, kept: Kept) -> list[Moment]:
@@ -69,4 +105,4 @@ def ample(task: Task) -> float:
     return math.inf if same_price(task) else 2.0 * float(task.costs.sum())
 
 
-__all__ = ["ample", "same_price", "taken_first"]
+__all__ = ["ample", "same_price", "taken_first", "to_choose_from"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from .worth import worth_of
 # What there is no plan without; and none in which it is not taught.
 NEEDED = "find the best and the worst policy, and what is shown"
 REQUIRED = "teach what is required"
+_Followed: TypeAlias = tuple[Lesson, list[Moment], list[Step]]
 # How long to search for the set to teach, in seconds, without a limit: nobody waits much longer.
 SEARCH = 20.0
 
@@ -96,8 +97,11 @@ def plan(
         chosen = set_to_teach(problem, parts.for_sets, kept, watch)
         parts.sought.advance()
         patience.renew()
-        lesson, moments, steps = _followed(problem, chosen, patience, parts)
-    found = _explained(problem, chosen, lesson, moments, steps, patience)
+        followed = _followed(problem, chosen, patience, parts)
+        instead = chosen.at_once
+        if instead is not None and _falls_short(problem, instead, followed):
+            chosen, followed = instead, _followed(problem, instead, patience, parts)
+    found = _explained(problem, chosen, *followed, patience)
     kept.end(patience.cut or parts.for_sets.cut)
     return found
 
@@ -118,7 +122,7 @@ def _explained(
     if problem.world.model is None:
         there = expectations_there(problem, last.worst_case, patience)
     show = _shown(problem, moments[: stop + 1], patience)
-    below = _below(problem, moments, patience)
+    below, gap = _below(problem, moments, patience), _gap(lesson, stop, patience)
     apart = _from_optimal(problem, demonstration, patience)
     return TeachingPlan(
         teacher=type(problem.teacher).__name__,
@@ -130,7 +134,7 @@ def _explained(
         ending=ending,
         stakes=stakes(problem, demonstration, last.promise, there, patience.last),
         cap=_cap(problem, lesson, ending),
-        gap=_gap(lesson, stop),
+        gap=gap,
         below=below,
         view=last.view,
         demonstration=demonstration,
@@ -229,9 +233,18 @@ def _told(moment: Moment, features: tuple[str, ...]) -> Known:
     return Known(now.cost, float(now.guaranteed), reward, features)
 
 
-def _followed(
-    problem: Problem, chosen: SetToTeach, patience: Patience, parts: _Parts
-) -> tuple[Lesson, list[Moment], list[Step]]:
+def _falls_short(problem: Problem, instead: SetToTeach, followed: _Followed) -> bool:
+    """Whether a plan was cut short before it came to what another set is proved to guarantee."""
+    lesson, moments, _ = followed
+    if lesson.status is not LessonStatus.CUT_SHORT or _enough(problem, moments[-1]):
+        return False
+    assert instead.proved is not None
+    proved = instead.proved((*problem.task.required, *instead.order))
+    reached = [each.promise.reward for each in moments if each.promise is not None]
+    return proved > max(reached, default=-math.inf)
+
+
+def _followed(problem: Problem, chosen: SetToTeach, patience: Patience, parts: _Parts) -> _Followed:
     """The rounds until what was asked for is guaranteed, and the steps that they are."""
     parts.kept.follow(parts.teacher)
     rounds, moments = _rounds(problem, chosen, parts.teacher), list[Moment]()
@@ -343,14 +356,16 @@ def _cap(problem: Problem, lesson: Lesson, ending: Ending) -> float | None:
     return own.performance if own.performance < 1.0 - worth_of(problem) else None
 
 
-def _gap(lesson: Lesson, stop: int) -> GreedyGap | None:
-    """How far what is taught up to there may be from the best set that costs no more."""
+def _gap(lesson: Lesson, stop: int, patience: Patience) -> GreedyGap | None:
+    """How far what is taught up to there may be from the best set that costs no more; None if
+    nothing is, or there was no time for it."""
     followed = replace(lesson, rounds=lesson.rounds[: stop + 1])
     if stop == 0:
         return None
     if same_price(lesson.task):
-        return followed.gap_to_optimal()
-    return followed.gap_to_optimal(max_cost=followed.rounds[-1].cost * (1.0 + 1e-9))
+        return patience.spared(followed.gap_to_optimal)
+    within = followed.rounds[-1].cost * (1.0 + 1e-9)
+    return patience.spared(lambda: followed.gap_to_optimal(max_cost=within))
 
 
 def _below(

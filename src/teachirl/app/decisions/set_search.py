@@ -20,10 +20,9 @@ from ...mdp import clock
 from ...precision import ROUNDED, first_largest
 from ...study.progress import Part
 from ...teachers.set_bounds import CLOSE, MOST, set_bounds
-from ...views.linear_algebra import without_span
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE
-from .greedy_plan import taken_first
+from .greedy_plan import to_choose_from
 from .kept import Kept
 from .patience import Patience
 from .worth import LEAST_WORTH, WORTH, whole_range, worth_of
@@ -94,16 +93,8 @@ class SetSearch:
         task = self.task
         fixed = (*task.required, *task.forbidden)
         every = [i for i in range(len(task.names)) if i not in fixed]
-        taken = taken_first(problem, MOST, patience, self.kept) if len(every) > MOST else []
-        hidden = without_span(task.worldview.basis, task.weights)
-        first = dict.fromkeys(
-            [
-                *(taken[-1].taught if taken else ()),
-                *np.flatnonzero(task.teachable @ hidden).tolist(),  # what the reward is made of
-                *every,
-            ]
-        )
-        self.free = tuple(sorted([i for i in first if i not in fixed][:MOST]))
+        taken, first = to_choose_from(problem, every, MOST, patience, self.kept)
+        self.free = tuple(sorted(first))
         self.left_out = len(every) - len(self.free)
         # Bounds have to be closer than what is told apart by them.
         self.scale, share = whole_range(task), worth_of(problem, worth)

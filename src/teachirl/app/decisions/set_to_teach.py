@@ -16,6 +16,7 @@ from ...teachers.set_bounds import MOST
 from ...teaching.rounds import Proved
 from ...teaching.teacher import Choice, Situation
 from ..problem import Problem
+from .at_once import tried_at_once
 from .kept import Kept
 from .limited_sets import LimitedSets
 from .patience import Cut, Patience
@@ -53,6 +54,8 @@ class SetToTeach:
     proved : the reward that is proved of who was taught some features; None if that is not known
     part_way : Known, of the sets that were tried and clearly beat some of the first steps for no
         more, the one that gains most for its cost; None if none does
+    at_once : SetToTeach that was found before a teacher began, to fall back on if that one is cut
+        short; None if there is none
     """
 
     searched: Searched
@@ -61,6 +64,7 @@ class SetToTeach:
     sets: int = 0
     proved: Proved | None = field(default=None, compare=False, repr=False)
     part_way: Known | None = None
+    at_once: SetToTeach | None = None
 
 
 @dataclass(frozen=True)
@@ -114,9 +118,14 @@ def set_to_teach(
     """
     task = problem.task
     free = len(task.names) - len(task.required) - len(task.forbidden)
+    # A greedy plan is made for the reward, and keeps no limits.
+    limits = any(goal.feature is not None for goal in problem.aims)
     known = problem.world.model is None  # sets of features share plans of one world
-    if not known or not isinstance(problem.teacher, GapGreedy) or not 0 < free <= MOST:
+    if not known or not isinstance(problem.teacher, GapGreedy) or not free:
         return SetToTeach(Searched.TEACHER)
+    if free > MOST:
+        at_once = None if limits else _at_once(problem, patience, free)
+        return SetToTeach(Searched.TEACHER, at_once=at_once)
     search = _begun(problem, patience, kept, watch)
     if search is None:
         return SetToTeach(Searched.TEACHER)
@@ -127,8 +136,6 @@ def set_to_teach(
         allowed &= search.cost <= problem.max_cost * (1.0 + ROUNDED)
     if not allowed.any():
         return SetToTeach(Searched.TEACHER)
-    # A greedy plan is made for the reward, and keeps no limits.
-    limits = any(goal.feature is not None for goal in problem.aims)
     sets, found = None, None
     with patience.work():
         sets = LimitedSets(search, allowed)
@@ -150,6 +157,21 @@ def set_to_teach(
         order = tuple(search.ordered(chosen))
         instead = None if limits else _part_way(search, order, allowed)
     return SetToTeach(searched, order, free, search.tried, proved, instead)
+
+
+def _at_once(problem: Problem, patience: Patience, free: int) -> SetToTeach | None:
+    """What helps, found without a comparison of all features; None if nothing was."""
+    tried = tried_at_once(problem, patience)
+    proved = {frozenset(each.taught): each.worst_case.lower for each in tried}
+    best = first_largest([each.worst_case.lower for each in tried], 0.0) if tried else 0
+    if best == 0:
+        return None
+    order = tried[best].taught[len(problem.task.required) :]
+
+    def known(taught: Sequence[int]) -> float:
+        return proved.get(frozenset(taught), -np.inf)
+
+    return SetToTeach(Searched.SOME, order, free, len(tried), known)
 
 
 def _begun(

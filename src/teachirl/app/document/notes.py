@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...figures.digits import asked, at_most, percent_at_least, percents_apart
+from ...figures.digits import (
+    asked,
+    at_least,
+    at_most,
+    counted,
+    money,
+    percent_at_least,
+    percents_apart,
+    risk,
+)
 from ...guarantees.bounds import WorstCaseStatus
-from ..decisions import Assessment, Cut, Shortfall
+from ..decisions import Assessment, Cut, Shortfall, TeachingPlan
+from ..decisions.greedy_plan import same_price
+from ..decisions.worth import risk_misleads
 from ..problem import Problem
 from .elements import Bullets, Section, Sentence
 
 # Said in place of what the time did not suffice for.
 LEFT_OUT = "Left out, as it would have taken longer than the time for it: --seconds gives it more."
+# Risks that differ by less are the same.
+SAME_RISK = 1e-6
 
 
 def rests_on(problem: Problem, assessment: Assessment | None = None) -> Section:
@@ -126,4 +139,34 @@ def why_below(found: Shortfall, guaranteed: float) -> str:
     )
 
 
-__all__ = ["LEFT_OUT", "cut_short", "rests_on", "why_below"]
+def nearness(problem: Problem, plan: TeachingPlan) -> str:
+    """How far from the best set of features a plan may be, in teaching risk; empty where the risk
+    misleads.
+
+    Parameters
+    ----------
+    problem : Problem
+    plan : TeachingPlan
+
+    Returns
+    -------
+    str, a sentence
+    """
+    gap = plan.gap
+    if risk_misleads(problem):
+        return ""
+    if not plan.stop:
+        return "Nothing is taught, so that there is nothing to compare."
+    if gap is None:
+        return f"How far the plan is from the best set: {LEFT_OUT[:1].lower()}{LEFT_OUT[1:]}"
+    others = f"for {money(plan.steps[plan.stop].cost)} or less"
+    if same_price(problem.task):
+        others = f"of {counted(plan.stop, 'feature')}"
+    below = at_least(gap.lower, scale=1.0) if gap.risk - gap.lower > SAME_RISK else "that"
+    said = f"In teaching risk the plan ends at {risk(gap.risk)}, and no set {others} below {below}"
+    if problem.world.model is not None:
+        return f"{said}."
+    return f"{said}; teachirl frontier compares what sets guarantee."
+
+
+__all__ = ["LEFT_OUT", "cut_short", "nearness", "rests_on", "why_below"]

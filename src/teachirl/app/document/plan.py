@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...figures.digits import at_least, at_most, counted, money, number, percent_at_least, risk
+from ...teachers.set_bounds import MOST
 from ...teaching.goal import Goal
 from ...teaching.lesson_record import LessonStatus
 from ..decisions import (
@@ -14,15 +15,13 @@ from ..decisions import (
     Searched,
     TeachingPlan,
 )
-from ..decisions.greedy_plan import same_price
-from ..decisions.worth import risk_misleads
 from ..problem import Problem, Show
 from .amounts import plain_amounts
 from .charts import plan_figure
 from .elements import Data, Fact, Headline, Section, Sentence
 from .expert import baseline_words, of_little_use
 from .inferred import other_weights
-from .notes import cut_short, why_below
+from .notes import cut_short, nearness, why_below
 from .recordings import once_enough
 from .sensitivity import how_frail
 from .stakes import (
@@ -41,9 +40,6 @@ from .stakes import (
 from .steps import steps_table
 from .tables import differences_table, policy_rows
 from .worth import told_apart
-
-# Risks that differ by less are the same.
-SAME_RISK = 1e-6
 
 
 def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
@@ -168,8 +164,9 @@ def _searched(problem: Problem, plan: TeachingPlan) -> str:
             f"{within} {best}."
         )
     if chosen.searched is Searched.SOME:
+        every = f" of {2**chosen.free}" if chosen.free <= MOST else ""
         return (
-            f"{chosen.sets} of {2**chosen.free} sets of features "
+            f"{chosen.sets}{every} sets of features "
             f"{'was' if chosen.sets == 1 else 'were'} tried: of all that is proved by that, the "
             "plan is the best. Another set may be better: --resume goes on from here, as does "
             "teachirl frontier --resume."
@@ -297,7 +294,7 @@ def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
             steps_table(problem, plan),
             Sentence(below, "below"),
             *(() if figure is None else (figure,)),
-            Sentence(_nearness(problem, plan), "nearness"),
+            Sentence(nearness(problem, plan), "nearness"),
             *goals_elements(plan.stakes),
             plain_amounts(problem, policies, "once taught", plan.patience, whose),
             Data("teacher", lambda: plan.teacher),
@@ -310,21 +307,6 @@ def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
     )
 
 
-def _nearness(problem: Problem, plan: TeachingPlan) -> str:
-    """How far from the best set of features the plan may be; empty where the risk misleads."""
-    gap = plan.gap
-    if risk_misleads(problem):
-        return ""
-    if gap is None:
-        return "Nothing is taught, so that there is nothing to compare."
-    others = f"for {money(plan.steps[plan.stop].cost)} or less"
-    if same_price(problem.task):
-        others = f"of {counted(plan.stop, 'feature')}"
-    below = at_least(gap.lower, scale=1.0) if gap.risk - gap.lower > SAME_RISK else "that"
-    said = f"In teaching risk the plan ends at {risk(gap.risk)}, and no set {others} below {below}"
-    if problem.world.model is not None:
-        return f"{said}."
-    return f"{said}; teachirl frontier compares what sets guarantee."
 
 
 def what_is_different(problem: Problem, plan: TeachingPlan) -> Section:

@@ -13,6 +13,7 @@ QR factorisation that is updated from one solve to the next.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,10 @@ class Master:
     def sources(self) -> set[int]:
         """Where the columns come from that are still held."""
         return set(self._source[: self.count].tolist())
+
+    def renumber(self, kept: Sequence[int]) -> None:
+        """Sources are called by their place among those that are kept, in order, from now on."""
+        self._source[: self.count] = np.searchsorted(kept, self._source[: self.count])
 
     def _trim(self) -> None:
         """Drop the columns that are furthest from use: a large pool is slow to search."""
