@@ -54,6 +54,33 @@ def test_processes_that_compile_at_the_same_time(folder, kinds):
     assert not compiled.stats.cache_misses
 
 
+def spread(values):
+    """With parts of Numba's own, memory, and an error."""
+    if values.size == 0:
+        raise ValueError("nothing to look at")
+    ordered = np.sort(values)
+    return ordered[-1] - ordered[0] + np.linspace(0.0, 1.0, 3).sum()
+
+
+def test_what_is_loaded_does_what_was_compiled(folder):
+    values = np.array([3.0, -1.0, 2.0])
+    for compiled in (kept()(spread), loaded := kept()(spread)):
+        assert compiled(values) == spread(values) == 5.5
+        with pytest.raises(ValueError, match="nothing to look at"):
+            compiled(values[:0])
+    assert not loaded.stats.cache_misses
+
+    def twice(values):
+        return 2.0 * loaded(values)
+
+    # What is compiled now has it within, from what was loaded; so has what is loaded of that.
+    for compiled in (kept()(twice), again := kept()(twice)):
+        assert compiled(values) == 11.0
+        with pytest.raises(ValueError, match="nothing to look at"):
+            compiled(values[:0])
+    assert not again.stats.cache_misses
+
+
 @pytest.mark.parametrize("name", steps.STEPS)
 def test_every_step_can_be_taken(name):
     steps.STEPS[name]()

@@ -1,5 +1,6 @@
 """The command: ``python -m teachirl`` is ``teachirl``."""
 
+import gc
 import os
 import signal
 import sys
@@ -9,6 +10,7 @@ import threading
 def main() -> None:
     """Load the command line and run it; whoever presses Ctrl-C while it loads sees no traceback."""
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    gc.disable()  # until all is loaded, which is no garbage: see `loading` in app/cli/screen.py
     from .app.cli import main as run
 
     try:

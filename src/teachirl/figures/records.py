@@ -20,7 +20,7 @@ Row: TypeAlias = tuple[str | float, ...]
 
 
 # What XML, and so SVG, has no way to write.
-UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def printable(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -49,13 +50,17 @@ def filtered() -> Iterator[None]:
 def loading() -> Iterator[None]:
     """Modules are imported: Ctrl-C ends the process at once, as nothing is there to be kept.
 
-    Compiled modules would turn it into errors of their own.
+    Compiled modules would turn it into errors of their own. From then on garbage is looked for, in
+    a process of the command's own only among what comes later.
     """
     before = signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
 
 
 def say(*lines: str, err: bool = False) -> None:

@@ -3,7 +3,8 @@
 Numba keeps a function with the digest of its own file; but what it calls is compiled into it, so
 that here the digest is that of all sources of kernels. And Numba does not expect that two processes
 compile the same function at a time: one may then take the other's result for its own. Here the
-second waits for the first, and finds on disk what that one has compiled.
+second waits for the first, and finds on disk what that one has compiled. What is there is loaded
+without what only a compiler needs to know of it.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from llvmlite import binding
 from numba import njit
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.environment import Environment, lookup_environment
 from numba.core.event import trigger_event
 from numba.core.runtime.nrt import rtsys
 
@@ -59,8 +62,53 @@ def _keeping(dispatcher: Any) -> Any:
     return dispatcher
 
 
+class _Ready(CompileResultCacheImpl):
+    """A compiled kernel as it is kept: machine code, the names in it, and what inlines it.
+
+    Numba would parse the last of these for the names, and import every module that a part of the
+    kernel is from; both take longer than the rest. Nothing compiled by `njit` asks for a module.
+    """
+
+    def reduce(self, compiled: Any) -> Any:
+        (name, kind, (code, inlined)), *rest, environments = super().reduce(compiled)
+        module = compiled.library._get_module_for_linking()
+        defined = {
+            each.name
+            for each in (*module.functions, *module.global_variables)
+            if not each.is_declaration
+        }
+        used = [(each.globals["__name__"], each.consts, each.env_name) for each in environments]
+        return (name, kind, (code, _nothing_inlined())), rest, inlined, defined, used
+
+    def rebuild(self, target_context: Any, kept: Any) -> Any:
+        library, rest, inlined, defined, used = kept
+        target_context.codegen()._engine._defined_symbols |= defined
+        environments = tuple(_environment(*each) for each in used)
+        compiled = super().rebuild(target_context, (library, *rest, environments))
+        compiled.library._get_module_for_linking = cache(partial(binding.parse_bitcode, inlined))
+        return compiled
+
+
+@cache
+def _nothing_inlined() -> bytes:
+    return bytes(binding.parse_assembly("").as_bitcode())
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Any:
+    """What a part of a kernel has of Python's, once for all that share it."""
+    found = lookup_environment(name)
+    if found is None:
+        found = Environment({"__name__": module})
+        found.consts[:] = constants
+        found.env_name = name
+        Environment._memo[name] = found
+    return found
+
+
 class _Kept(FunctionCache):
     """Numba's folder of what is compiled, for kernels that call each other."""
+
+    _impl_class = _Ready
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)

@@ -19,21 +19,16 @@ GAVE_UP, TOO_FAR, ELIMINATED, BALANCED = 0, 1, 2, 3
 
 
 @part
-def eliminated(rows, indices, b, room, work, flow):
-    """x [S, m] with (I − γP) x = b, or with Pᵀ if `flow`, and whether room and work sufficed.
+def eliminated(rows, indices, room, work):
+    """The states in the order of elimination, the rows in it, its factors, and whether room and
+    work sufficed.
 
     `indices` are those of the rows, read-only, as components of other graphs are compiled for.
     """
     order, bounds = strong_components(rows.indptr, indices)
     first, targets, shares = reordered(rows.indptr, rows.indices, rows.data, order)
-    chain = Flow(first, targets, shares, rows.discount)
-    factors, done = eliminate(chain, bounds, room, work)
-    x = rows_in(b, order)
-    if done and flow:
-        substitute_transposed(first, targets, shares, rows.discount, bounds, factors, x)
-    elif done:
-        substitute(first, targets, shares, rows.discount, bounds, factors, x)
-    return rows_back(x, order), done
+    factors, done = eliminate(Flow(first, targets, shares, rows.discount), bounds, room, work)
+    return order, bounds, first, targets, shares, factors, done
 
 
 @part
@@ -49,7 +44,11 @@ def all_near(missed, goal, most):
 @compiled
 def small_values(rows, indices, b, goal, room, work):
     """Values [S, m] of rewards b, what they may be off by [m], and how it ended."""
-    x, done = eliminated(rows, indices, b, room, work, False)
+    order, bounds, first, targets, shares, factors, done = eliminated(rows, indices, room, work)
+    x = rows_in(b, order)
+    if done:
+        substitute(first, targets, shares, rows.discount, bounds, factors, x)
+    x = rows_back(x, order)
     most, off = sizes(b)[0], np.empty_like(x)
     low, high, reach = values_left(rows, b, x, off)
     how = TOO_FAR if done else GAVE_UP
@@ -66,7 +65,11 @@ def small_visits(rows, indices, b, goal, room, work):
     off, how = np.empty_like(y), BALANCED
     left, reach = flow_left(rows, b, y, off)
     if np.any(left > goal * most):  # the sources are not in balance
-        y, done = eliminated(rows, indices, b, room, work, True)
+        order, bounds, first, targets, shares, factors, done = eliminated(rows, indices, room, work)
+        y = rows_in(b, order)
+        if done:
+            substitute_transposed(first, targets, shares, rows.discount, bounds, factors, y)
+        y = rows_back(y, order)
         left, reach = flow_left(rows, b, y, off)
         how = TOO_FAR if done else GAVE_UP
         if done and all_near(left, goal, most):
