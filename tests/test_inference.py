@@ -8,6 +8,7 @@ import teachirl as ti
 from teachirl.demonstrations.certain_choices import certainly_meant
 from teachirl.demonstrations.inferred_weights import InferStatus, infer_weights
 from teachirl.demonstrations.optimal_cone import OptimalCone
+from teachirl.demonstrations.plausible_weights import Evidence
 from teachirl.demonstrations.weight_region import Walk, explore
 from teachirl.mdp.soft_planning import soft_policy
 from teachirl.views.potential_shaping import indistinct_directions
@@ -290,6 +291,22 @@ def test_no_features_at_all():
     found = ti.infer_weights(mdp.with_features(np.zeros((16, 0))), walks)
     assert found.status is ti.InferStatus.UNIDENTIFIED
     assert found.weights.shape == (0,)
+
+
+@pytest.mark.parametrize("per_pair", [False, True])
+def test_likelihoods_of_soft_experts_who_slip(per_pair):
+    """What one kernel finds, against a soft plan and all rates of slips there are."""
+    rng = np.random.default_rng(int(per_pair))
+    mdp = ti.worlds.garnet(rng, 12, 3, 3, n_features=4, per_pair=per_pair)
+    evidence = Evidence(mdp, episodes_of(mdp, ti.Policy.uniform(mdp), 5, 20, 0).pairs, 1.0, 0.0)
+    counts, rates = evidence.counts, np.geomspace(1e-9, 1.0, 20_001)[:, None]
+    for _ in range(5):
+        w = rng.normal(size=4)
+        found = evidence.model.likelihoods(w, evidence.values, evidence.choices, 24)
+        for scale in (0.0, 0.3, 2.0, 50.0):
+            chances = soft_policy(mdp, scale * w).policy.probabilities[evidence.seen]
+            total = np.log(chances + rates * (1.0 / evidence.n - chances)) @ counts
+            assert found(scale) == pytest.approx(total.max(), rel=1e-6)
 
 
 class TestPlausible:

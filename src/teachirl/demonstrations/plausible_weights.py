@@ -78,7 +78,8 @@ class Evidence:
         self.counts = counts[self.seen].astype(float)
         self.states = dynamics.pair_states[self.seen].astype(np.int64)
         self.n = self.actions[self.states].astype(float)
-        self.values: Floats | None = None
+        self.choices = self.seen, self.counts, 1.0 / self.n
+        self.values = np.zeros(mdp.n_states)
 
     def optimal(self, w: Floats) -> float:
         """log L(w) of experts who are optimal but for slips."""
@@ -92,14 +93,9 @@ class Evidence:
         if slips == 0.0:
             return of_habits
         used = np.flatnonzero((kept > 0.0) & (ties < self.actions))
-        shares, places = np.unique(1.0 - ties[used] / self.actions[used], return_inverse=True)
-        sizes = np.bincount(places, kept[used], len(shares))
-        rate = likeliest_rate(
-            np.append(slips, sizes),
-            np.append(0.0, np.ones(len(shares))),
-            np.append(1.0, -shares),
-            HALVINGS,
-        )
+        sizes, shares = kept[used], 1.0 - ties[used] / self.actions[used]
+        counted, lift = np.append(sizes, slips), np.append(-shares, 1.0)
+        rate = likeliest_rate(counted, (lift < 0.0).astype(float), lift, HALVINGS)
         held = float(sizes @ np.log1p(-rate * shares))
         return of_habits + held + slips * math.log(rate) - float(wrong @ np.log(self.n[~right]))
 
@@ -125,10 +121,11 @@ class Evidence:
         all orders of magnitude.
         """
         tried: dict[float, float] = {}
+        likelihood = self.model.likelihoods(w, self.values, self.choices, HALVINGS)
 
         def at(x: float) -> float:
             if x not in tried:
-                tried[x] = self._soft_at(math.exp(x) * w)
+                tried[x] = likelihood(math.exp(x))
             return tried[x]
 
         if self._climbed(at, self.log_scale) < self.enough:
@@ -162,14 +159,6 @@ class Evidence:
                 break
             x, step = x + shift * step, 0.25 * step
         return best
-
-    def _soft_at(self, theta: Floats) -> float:
-        point = self.model.at(theta, self.values)
-        self.values = point.values
-        chances, counts = point.chances[self.seen], self.counts
-        lift = 1.0 / self.n - chances
-        rate = likeliest_rate(counts, chances, lift, HALVINGS)
-        return float(counts @ np.log(chances + rate * lift))
 
     def meant(self) -> NDArray[np.bool_]:
         """bool array [P], the choices that are optimal for all plausible weights, if the expert is

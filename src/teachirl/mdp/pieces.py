@@ -17,7 +17,7 @@ from .kernels.block_elimination import Factors, eliminate_some, room_for
 from .kernels.krylov import solve_lanes
 from .kernels.linear import solve_flow, sweep_flow
 from .kernels.mixing import LOOK, iterate
-from .kernels.soft import soft_solve, solve_system
+from .kernels.soft import soft_likelihood, soft_solve, solve_system
 
 # How often a step of BiCGSTAB passes all entries; and a sweep, forward, backward and for a look.
 STEP, SWEEP = 6, 3
@@ -109,6 +109,28 @@ def soft_solved(
         clock.look()
     low, high, largest = state[[soft.LOW, soft.HIGH, soft.LARGEST]].tolist()
     return memory[0], chances, low, high, largest
+
+
+def likelihood_found(
+    dynamics: tuple[Any, ...],
+    chain: Flow,
+    slots: NDArray[Any],
+    reward: Floats,
+    scale: float,
+    v: Floats,
+    rounding: float,
+    rounds: int,
+    choices: tuple[Any, ...],
+    halvings: int,
+) -> float:
+    """What `soft_likelihood` finds, from values v [S] on, which it leaves for the next."""
+    memory, work, room = np.empty((3, len(v))), np.empty((8, len(v))), np.empty((2, len(reward)))
+    state, system, most = np.zeros(soft.PLACES), np.zeros(soft.SYSTEM), _count(chain, 1, STEP)
+    arguments = dynamics, chain, slots, reward, scale, v, rounding, rounds, choices, halvings
+    clock.look()
+    while not soft_likelihood(*arguments, room, memory, work, state, system, most):
+        clock.look()
+    return float(state[soft.TOTAL])
 
 
 def _count(operator: Flow, lanes: int, passes: int) -> int:

@@ -18,6 +18,7 @@ T(v + c) = Tv + γc: that bounds the error.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,14 +26,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import Floats, frozen
+from ..arrays import Floats, Ints, frozen
 from ..errors import require
 from ..figures.digits import number
 from ..precision import EPS, RESIDUAL, SQUARED
 from . import kernels
 from .kernels.layouts import sparse_layout
 from .model import MDP, check_is_mdp
-from .pieces import soft_solved, system_solved
+from .pieces import likelihood_found, soft_solved, system_solved
 from .policy import Policy
 
 # Newton's method needs a handful of rounds, or some more where the policy is nearly deterministic.
@@ -172,14 +173,7 @@ class SoftModel:
     def at(self, theta: Floats, guess: Floats | None = None) -> SoftPoint:
         """The soft plan of θ; `guess` [S] are values to start from."""
         mdp, gamma = self.mdp, self.mdp.discount
-        r = mdp.earned(theta)
-        low, high = float(np.minimum.reduce(r)), float(np.maximum.reduce(r))
-        middle = 0.5 * (low + high)
-        if not math.isfinite(middle):
-            mdp.checked_weights(theta)  # which says what is wrong
-        most = max(middle - low, high - middle)
-        r = r - middle  # a constant reward adds a constant to all values, and less is rounded
-        r = r if mdp.features_per_pair else r[self.states]
+        r, middle, most = self._centred(theta)
         v = np.zeros(mdp.n_states) if guess is None else np.array(guess)
         chain = kernels.Flow(*self.ahead, np.empty(len(self.by_target)), gamma)
         backed_up, chances, low, high, largest = soft_solved(
@@ -193,6 +187,34 @@ class SoftModel:
         rounded += 2.0 * self.rounding * largest / (1.0 - gamma)
         error = beyond * 0.5 * (high - low) + rounded
         return SoftPoint(theta, values, float(mdp.start @ values), error, chances)
+
+    def _centred(self, theta: Floats) -> tuple[Floats, float, float]:
+        """The pairs' rewards [P] without their middle, that middle, and the largest of them: a
+        constant reward adds a constant to all values, and less is rounded without it."""
+        r = self.mdp.earned(theta)
+        low, high = float(np.minimum.reduce(r)), float(np.maximum.reduce(r))
+        middle = 0.5 * (low + high)
+        if not math.isfinite(middle):
+            self.mdp.checked_weights(theta)  # which says what is wrong
+        r = r - middle
+        r = r if self.mdp.features_per_pair else r[self.states]
+        return r, middle, max(middle - low, high - middle)
+
+    def likelihoods(
+        self, w: Floats, v: Floats, choices: tuple[Ints, Floats, Floats], halvings: int
+    ) -> Callable[[float], float]:
+        """Of a scale β, how likely choices are to the soft policy of βw with the best rate of
+        slips, as `soft_likelihood` says; v [S] are values to start from, and those of the last."""
+        chain = kernels.Flow(*self.ahead, np.empty(len(self.by_target)), self.mdp.discount)
+        reward = self._centred(w)[0]
+
+        def found(scale: float) -> float:
+            return likelihood_found(
+                *(self.rows, chain, self.slots, reward, scale),
+                *(v, self.rounding, ROUNDS, choices, halvings),
+            )
+
+        return found
 
     def chain(self, chances: Floats) -> Floats:
         """The entries of P_π."""

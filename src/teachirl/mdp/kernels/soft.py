@@ -16,7 +16,7 @@ MOST_STEPS, SUMS = np.int64(1000), np.bool_(True)
 TRIES = 3.0
 TRIED, BEFORE, BUSY, SYSTEM = range(3, 7)
 # Where `soft_solve` is; what it is at, a backup, a step or sweeps; and how it came back.
-ROUND, LEAST, STALLED, GOAL, LOW, HIGH, LARGEST, AT, SWEPT, PLACES = range(10)
+ROUND, LEAST, STALLED, GOAL, LOW, HIGH, LARGEST, AT, SWEPT, TOTAL, PLACES = range(11)
 BACKUP, STEP, SWEEP = range(3)
 
 
@@ -192,3 +192,36 @@ def likeliest_rate(counts, base, lift, halvings):
         else:
             high = middle
     return low
+
+
+@compiled
+def soft_likelihood(
+    dynamics, chain, slots, reward, scale, v, rounding, rounds, choices, halvings, room, memory,
+    work, state, system, most,
+):  # fmt: skip
+    """state[TOTAL] ← the largest Σ counts log((1 − rate) π + rate · evenly) over rates, for the
+    soft policy π of scale · reward.
+
+    choices are (which pairs were chosen, how often, what their chances are if all are alike), and
+    room is [2, P]. The others are those of `soft_solve`, and so is what comes back; v is then where
+    the next may start.
+    """
+    seen, counts, evenly = choices
+    scaled, chances = room[0], room[1]
+    for p in range(reward.size):
+        scaled[p] = scale * reward[p]
+    if not soft_solve(
+        dynamics, chain, slots, scaled, v, chain.discount, rounding, rounds, chances, memory, work,
+        state, system, most,
+    ):  # fmt: skip
+        return False
+    copy(memory[0], v)
+    base, lift = np.empty(seen.size), np.empty(seen.size)
+    for i in range(seen.size):
+        base[i] = chances[seen[i]]
+        lift[i] = evenly[i] - base[i]
+    rate, total = likeliest_rate(counts, base, lift, halvings), 0.0
+    for i in range(seen.size):
+        total += counts[i] * np.log(base[i] + rate * lift[i])
+    state[TOTAL] = total
+    return True
