@@ -108,14 +108,14 @@ def test_nothing_weakened_is_returned(calls, work, monkeypatch):
         "best_demonstration": lambda: ti.best_demonstration(mdp, view, w, rng=rng),
         "certify": lambda: ti.certify(mdp, view, w, expert),
     }[work]
-    plan, left = kernels.plan, iter(range(calls))
+    plan, left = kernels.plan_by_sweeps, iter(range(calls))
 
     def interrupted(*arguments):
         if next(left, None) is None:
             signal.raise_signal(signal.SIGINT)
         return plan(*arguments)
 
-    monkeypatch.setattr(kernels, "plan", interrupted)
+    monkeypatch.setattr(kernels, "plan_by_sweeps", interrupted)
     with pytest.raises(KeyboardInterrupt):
         doing()
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachirl as ti
+from teachirl.mdp.model import LARGE
 from teachirl.testing import check_mdp, check_same, mdps
 
 # Two states, two actions: stay, and swap with a chance of failing.
@@ -708,3 +709,15 @@ class TestAsPeopleBringThem:
             ti.MDP.from_arrays([sp.csr_array(stay)], np.eye(3), discount=0.9, first="state")
         with pytest.raises(ti.InvalidInputError, match='first must be "state" or "action"'):
             ti.MDP.from_arrays(np.stack([stay, on]), np.eye(3), discount=0.9, first="next")
+
+
+@pytest.mark.parametrize("per_pair", [False, True])
+def test_of_one_feature_that_counts_the_others_are_not_read(per_pair: bool) -> None:
+    mdp = ti.worlds.garnet(np.random.default_rng(0), 300, 3, 2, 20, per_pair=per_pair)
+    assert mdp.features.size > LARGE
+    for weight in (-1.5, 0.3, 1e-300):
+        w = np.zeros(20)
+        w[7] = weight
+        assert np.array_equal(mdp.rewards(w), mdp.features @ w)
+        w[3] = 1.0
+        assert np.array_equal(mdp.rewards(w), mdp.features @ w)

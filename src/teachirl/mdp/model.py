@@ -33,6 +33,8 @@ from .cards import mdp_card
 from .dynamics import Dynamics
 from .npz_files import load_mdp, save_mdp
 
+LARGE = 4096  # numbers of features from which on it pays to see which of them count
+
 
 @dataclass(frozen=True, eq=False)
 class MDP:
@@ -301,7 +303,11 @@ class MDP:
         array, as that of `rewards`
         """
         if w.ndim == 1:
-            return np.asarray(self.features @ w)
+            phi = self.features
+            if phi.size > LARGE and isinstance(phi, np.ndarray) and np.count_nonzero(w) == 1:
+                only = int(w.nonzero()[0][0])
+                return np.asarray(phi[:, only] * w[only])  # the others need not be read
+            return np.asarray(phi @ w)
         return np.ascontiguousarray((self.features @ w.T).T)
 
     def checked_weights(self, weights: ArrayLike) -> Floats:

@@ -11,7 +11,7 @@ done to one reward and one backup, times 1/(1 − γ). So lower ≤ R(policy) �
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from ..arrays import Floats, as_floats, check_finite, frozen
 from ..errors import require
 from . import clock, kernels
 from .estimated import EstimatedMDP
-from .kernels import LANES, PairReward, Reward, StateReward, Table
+from .kernels import LANES, Components, PairReward, Reward, StateReward, Table
 from .model import MDP, check_is_mdp
 from .plan import Plan, Plans, PlanStatus
 from .policy import Policy
@@ -225,92 +225,59 @@ def _plan(
 ) -> Plan:
     """The plan for checked arguments: by components where that pays, and by sweeps where it does
     not, or leaves the bounds too far apart."""
-    dynamics = mdp.dynamics
-    allowed = -1 if max_rounds is None else int(max_rounds)
+    dynamics, rounds = mdp.dynamics, -1 if max_rounds is None else int(max_rounds)
     # Of one type, whether the caller's can be written to or not.
-    sizes = (weights.copy(), mdp.largest_entries, mdp.largest_feature)
+    about = (
+        dynamics.offsets,
+        rewards,
+        NO_GUESS if v is None else v,
+        weights.copy(),
+        mdp.largest_entries,
+        mdp.largest_feature,
+        dynamics.rounding,
+        dynamics.discount,
+        tolerance,
+        rounds,
+    )
     if dynamics.components is None:
-        return _by_sweeps(mdp, sizes, rewards, v, tolerance, allowed, 0)
+        found = _by_sweeps(mdp, about, 0)
+    else:
+        found = _by_components(mdp, dynamics.components, about)
+        if found[-1] == kernels.UNFINISHED:
+            found = _by_sweeps(mdp, (*about[:2], found[0], *about[3:]), found[-2])
+    values, pairs, lower, upper, used, ended = found
+    if ended == kernels.TOO_LARGE:
+        norms = kernels.length(weights) * mdp.largest_feature
+        require(False, f"weights give rewards of the order of {norms:.3g}: too large to plan with")
+    policy = Policy.of_pairs(dynamics, pairs)
+    return Plan.of(policy, lower, upper, frozen(values), STATUSES[ended], used)
+
+
+def _by_components(mdp: MDP, world: Components, about: tuple[Any, ...]) -> Any:
+    """What `plan_by_components` finds."""
     n = mdp.n_states
     kept = (np.zeros(kernels.by_components.PLACES), np.empty((3, n)), np.empty(mdp.n_pairs))
-    choice, ended = np.empty(n, dtype=np.uint32), kernels.PAUSED
-    while ended == kernels.PAUSED:
+    choice = np.empty(n, dtype=np.uint32)
+    while True:
         clock.look()
-        values, pairs, lower, upper, rounds, ended = kernels.plan_by_components(
-            *dynamics.components,
-            dynamics.offsets,
-            rewards,
-            NO_GUESS if v is None else v,
-            *sizes,
-            dynamics.rounding,
-            dynamics.discount,
-            tolerance,
-            allowed,
-            *kept,
-            choice,
-            kernels.PIECE,
-        )
-    if ended == kernels.TOO_LARGE:
-        _refuse(mdp, weights)
-    if ended == kernels.UNFINISHED:
-        return _by_sweeps(mdp, sizes, rewards, values, tolerance, allowed, rounds)
-    policy = Policy.of_pairs(dynamics, pairs)
-    return Plan.of(policy, lower, upper, frozen(values), STATUSES[ended], rounds)
+        found = kernels.plan_by_components(*world, *about, *kept, choice, kernels.PIECE)
+        if found[-1] != kernels.PAUSED:
+            return found
 
 
-def _by_sweeps(
-    mdp: MDP,
-    sizes: tuple[Floats, Floats, float],
-    rewards: Floats,
-    v: Floats | None,
-    tolerance: float,
-    allowed: int,
-    used: int,
-) -> Plan:
-    """`_plan` by sweeps of the whole world, after rounds that are used up already."""
-    dynamics, gamma, n = mdp.dynamics, mdp.discount, mdp.n_states
-    least, most, asked, target, tie, limit, slack, per_value, largest = kernels.aims(
-        rewards, *sizes, n, dynamics.rounding, gamma, tolerance, allowed
-    )
-    if asked == math.inf:
-        _refuse(mdp, sizes[0])
-    lowest, highest = least / (1.0 - gamma), most / (1.0 - gamma)  # all values are there
-    if v is None:
-        v = np.full(n, 0.5 * (lowest + highest))
-    else:
-        v = np.minimum(np.maximum(v, lowest), highest)
+def _by_sweeps(mdp: MDP, about: tuple[Any, ...], used: int) -> Any:
+    """What `plan_by_sweeps` finds, after rounds that are used up already."""
+    dynamics, n = mdp.dynamics, mdp.n_states
+    world = dynamics.layout, _reward_for(mdp, about[1]), dynamics.start
+    passes = kernels.PIECE // len(dynamics.transitions.data) + 1
+    width = 0 if dynamics.deterministic else n
+    kept = (np.zeros(kernels.sweeps.PLACES), np.empty((5, n)), np.empty((7, width)))
     choice = np.empty(n, dtype=_choice_type(mdp))
-    reward, passes = _reward_for(mdp, rewards), kernels.PIECE // len(dynamics.transitions.data) + 1
-    kept = (np.zeros(kernels.sweeps.PLACES), np.empty((4, n)), np.empty((7, n)))
-    ended = kernels.PAUSED
-    while ended == kernels.PAUSED:
+    while True:
         clock.look()
-        values, *found, rounds, ended = kernels.plan(
-            dynamics.layout,
-            reward,
-            mdp.start,
-            v,
-            choice,
-            gamma,
-            target,
-            tie,
-            limit - used,
-            *kept,
-            passes,
-        )
-    lower, upper = kernels.bracket(*found, slack, per_value, largest, gamma)
-    if upper - lower <= asked or least == most:
-        status = PlanStatus.OPTIMAL
-    else:
-        by_itself = ended == kernels.sweeps.ENDED
-        status = PlanStatus.ROUNDING if by_itself else PlanStatus.OUT_OF_ROUNDS
-    policy = Policy.of_choice(dynamics, choice)
-    return Plan.of(policy, lower, upper, frozen(values), status, used + rounds)
-
-
-def _refuse(mdp: MDP, weights: Floats) -> None:
-    norms = kernels.length(weights) * mdp.largest_feature
-    require(False, f"weights give rewards of the order of {norms:.3g}: too large to plan with")
+        found = kernels.plan_by_sweeps(*world, *about, used, *kept, choice, passes)
+        if found[-1] != kernels.PAUSED:
+            return found
 
 
 def _reward_for(mdp: MDP, rewards: Floats) -> Reward:

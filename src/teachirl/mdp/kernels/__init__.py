@@ -6,8 +6,9 @@ access. The first call of a kernel compiles it; the result is kept on disk.
 
 from .. import clock  # noqa: F401, it takes notice of what is compiled
 from . import by_components, sweeps
-from .aims import PAUSED, TOO_LARGE, UNFINISHED, aims, bracket, length
+from .aims import PAUSED, TOO_LARGE, UNFINISHED, length
 from .by_components import plan_by_components
+from .by_sweeps import plan_by_sweeps
 from .components import Components, components_of
 from .layouts import (
     Layout,
@@ -21,7 +22,7 @@ from .layouts import (
     rounding_of,
 )
 from .linear import Flow, push
-from .sweeps import LANES, plan, sweep_lanes
+from .sweeps import LANES, sweep_lanes
 
 # Entries that a kernel passes between two looks at the clock: some tenths of a second.
 PIECE = 1 << 26
@@ -40,15 +41,13 @@ __all__ = [
     "Sparse",
     "StateReward",
     "Table",
-    "aims",
-    "bracket",
     "by_components",
     "components_of",
     "layout_of",
     "length",
     "padded",
-    "plan",
     "plan_by_components",
+    "plan_by_sweeps",
     "push",
     "rounding_of",
     "sweep_lanes",

@@ -30,7 +30,7 @@ from .keeping import kept
 if TYPE_CHECKING:
     from ..dynamics import Dynamics
 
-WIDTHS = (4, 8, 16)  # actions a table may have; fewer are padded
+WIDTHS = (4, 6, 8, 16)  # actions a table may have; fewer are padded
 SLIP_TOLERANCE = 1e-15  # by how much a probability may miss the mixture that it is taken for
 
 
@@ -171,9 +171,13 @@ def rounding_of(layout: Layout) -> float:
 def padded(values, offsets, width):
     """values [P] as [S, width], the last of each state repeated where it has fewer pairs."""
     table = np.empty((offsets.size - 1, width), values.dtype)
-    for s in range(offsets.size - 1):
-        for a in range(width):
-            table[s, a] = values[min(offsets[s] + a, offsets[s + 1] - 1)]
+    p = np.uint64(0)
+    for s in range(np.uint64(0), np.uint64(offsets.size - 1)):
+        last = np.uint64(offsets[s + np.uint64(1)] - 1)
+        for a in range(np.uint64(0), np.uint64(width)):
+            table[s, a] = values[p]
+            p += np.uint64(p < last)
+        p = last + np.uint64(1)
     return table
 
 

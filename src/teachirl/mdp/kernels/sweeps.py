@@ -29,20 +29,28 @@ CUT_SHORT, ENDED = range(2)
 
 
 @part
-def sweep(layout, reward, v, discount):
-    """Gauss–Seidel backups in place, once forward and once backward.
+def sweep(layout, reward, v, discount, enough):
+    """Gauss–Seidel backups in place, once forward and, if that has changed a state by more than
+    `enough`, once backward; whether it has.
 
     The states are cut into CHAINS stretches that advance in turn: each update waits for its
     neighbour's, and waiting for eight at a time takes as long as waiting for one.
     """
     n, chains, one, zero = np.uint64(v.size), np.uint64(CHAINS), np.uint64(1), np.uint64(0)
     length = n // chains
+    change = 0.0
     for i in range(zero, length):
         for chain in range(zero, chains):
             s = chain * length + i
-            v[s] = bellman(layout, reward, v, s, discount)[0]
+            fresh = bellman(layout, reward, v, s, discount)[0]
+            change = max(change, abs(fresh - v[s]))
+            v[s] = fresh
     for s in range(chains * length, n):
-        v[s] = bellman(layout, reward, v, s, discount)[0]
+        fresh = bellman(layout, reward, v, s, discount)[0]
+        change = max(change, abs(fresh - v[s]))
+        v[s] = fresh
+    if change <= enough:
+        return False
     for i in range(zero, n - chains * length):
         s = n - one - i
         v[s] = bellman(layout, reward, v, s, discount)[0]
@@ -51,6 +59,7 @@ def sweep(layout, reward, v, discount):
         for chain in range(zero, chains):
             s = chain * length + i
             v[s] = bellman(layout, reward, v, s, discount)[0]
+    return True
 
 
 @part
@@ -226,6 +235,7 @@ def solve(layout, reward, v, choice, discount, target, rounds, state, memory, wo
     walked = v.size if is_deterministic(layout) else 0
     path, marks = np.empty(walked, np.uint32), np.empty(walked, np.uint8)
     low, high, left = 0.0, 0.0, passes
+    enough = 0.25 * target * (1.0 - discount) / discount
     if state[BEGUN] == 0.0:
         state[BEGUN], state[MIXING] = 1.0, 0.0 if is_table(layout) else 1.0
         state[PREVIOUS], state[LEAST], state[BEFORE_JUMP] = np.inf, np.inf, np.inf
@@ -271,7 +281,8 @@ def solve(layout, reward, v, choice, discount, target, rounds, state, memory, wo
             left -= np.int64(6 * (state[STEPS] - begun))
         if state[STALLED] % 2.0 == 0.0:
             for _ in range(PAIRS_OF_SWEEPS):
-                sweep(layout, reward, v, discount)
+                if not sweep(layout, reward, v, discount, enough):
+                    break  # the walk has found the optimum
         state[ROUND] += 1.0
 
 
@@ -288,7 +299,7 @@ def _walk_if_table(layout, reward, v, choice, discount, path, state):
     return lambda layout, reward, v, choice, discount, path, state: None
 
 
-@compiled
+@part
 def plan(
     layout, reward, start, v, choice, discount, target, tie, rounds, state, memory, work, passes
 ):  # fmt: skip
