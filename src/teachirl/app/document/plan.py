@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...figures.digits import at_least, at_most, counted, money, number, percent_at_least, risk
+from ...figures.digits import at_least, at_most, counted, money, number, percent_at_least
 from ...teachers.set_bounds import MOST
 from ...teaching.goal import Goal
 from ...teaching.lesson_record import LessonStatus
