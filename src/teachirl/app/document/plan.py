@@ -307,8 +307,6 @@ def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
     )
 
 
-
-
 def what_is_different(problem: Problem, plan: TeachingPlan) -> Section:
     """How what to demonstrate differs from an optimal policy, if it does."""
     table = differences_table(
