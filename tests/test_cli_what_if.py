@@ -70,6 +70,10 @@ def test_entries_of_lists_go_by_name_or_by_number():
         ("--set plan.max_cost=abc", "--set plan.max_cost=abc: expected a number, got 'abc'"),
         ("--set plan.max_cost", "--set plan.max_cost: expected KEY=VALUE, such as"),
         ("--set =3", "--set =3: expected KEY=VALUE"),
+        (
+            "--set 'plan.limits.near people=0.2'",
+            """max_cost=5; a name with spaces is quoted, as in 'plan.limits."near people"=0.2'""",
+        ),
         ("--set plan.max_cost=", "--set plan.max_cost=: expected a value after =, got none"),
         ("--set 'plan.max_cost=[1'", "--set plan.max_cost=[1: expected a TOML value"),
         ("--set 'seed=1\n[plan]\nbudget=1'", "expected one value, got more"),

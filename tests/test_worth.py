@@ -7,7 +7,7 @@ import pytest
 
 import teachirl as ti
 from results import written
-from teachirl.app.decisions import assess, expert_account, frontier, plan
+from teachirl.app.decisions import Cut, assess, expert_account, frontier, plan
 from teachirl.app.decisions.worth import at_stake, risk_misleads, stretched, whole_range, worth_of
 from teachirl.app.document.charts import plan_figure
 from teachirl.app.document.documents import answer
@@ -234,6 +234,27 @@ cost = 2
         seen = written(tmp_path, self.WORLD.format(terrible=terrible, sees=[*last, "5"]))
         reward = assess(seen).stakes.reward
         assert reward == followed.stakes.reward == rows[frozenset(last)].reward
+
+    def test_ctrl_c_meanwhile_leaves_what_the_search_has_proved(self, tmp_path, monkeypatch):
+        problem = written(tmp_path, self.WORLD.format(terrible=-1.0, sees=["5"]))
+        whole, worst_case, calls = frontier(problem), ti.Task.worst_case, []
+
+        def interrupted(*args, **options):
+            calls.append(1)
+            if len(calls) == 2:
+                raise KeyboardInterrupt
+            return worst_case(*args, **options)
+
+        monkeypatch.setattr(ti.Task, "worst_case", interrupted)
+        found = frontier(problem)
+        assert found.cut is Cut.INTERRUPTED and whole.cut is None and len(whole.points) > 2
+        assert found.points[0].reward == whole.points[0].reward
+        assert [point.features for point in found.points] == [
+            point.features for point in whole.points
+        ]
+        for point, other in zip(found.points, whole.points, strict=True):
+            assert point.reward == pytest.approx(other.reward, abs=1e-3 * at_stake(problem))
+            assert point.at_most >= other.guaranteed - 1e-9
 
     def test_in_whatever_order_things_are_seen(self, tmp_path):
         problem = written(tmp_path, self.WORLD.format(terrible=-3000.0, sees=["5"]))

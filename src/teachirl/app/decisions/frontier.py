@@ -19,7 +19,7 @@ from ..problem import Problem
 from .comparison import ASIDE
 from .kept import Kept
 from .limited_sets import LimitedSets
-from .misses import QUICK, if_missed
+from .misses import if_missed
 from .patience import GRACE, Cut, Patience
 from .set_search import SetSearch, Watch
 from .stakes import Stakes, expectations_there, stakes, unfinished
@@ -28,8 +28,8 @@ from .worth import WORTH
 
 # How long to search, unless told otherwise: as long as one likes to wait for a table.
 SECONDS = 60.0
-# MDPs that are solved to prove what a set guarantees, about.
-PROVED = 40
+# Seconds to prove what the points guarantee, beside what the search has proved of them.
+PROVING = 5.0
 # What there is no curve without.
 NEEDED = "find the best and the worst policy, what is shown, and a first bound on sets of features"
 
@@ -215,8 +215,10 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
         chosen = sorted([*chosen, told], key=lambda each: search.cost[each])
     # One number for one set, in all commands: each is proved once more, as they prove it.
     problem = search.problem
-    quick = cut is None and problem.plan_seconds * PROVED * len(chosen) <= QUICK
-    points = {each: _point(search, each, quick) for each in chosen}
+    until = clock.seconds() + min(PROVING, patience.left()) if cut is None else -math.inf
+    points = {each: _point(search, each, until) for each in chosen}
+    if patience.cut is Cut.INTERRUPTED:
+        cut = patience.cut
     meant = _stakes(search, limited, told)
     points[told] = replace(
         points[told],
@@ -263,8 +265,8 @@ def _limits(search: SetSearch) -> bool:
     return any(goal.feature is not None for goal in search.problem.aims)
 
 
-def _point(search: SetSearch, chosen: int, quick: bool) -> Point:
-    order, reward = search.order, _reward(search, chosen) if quick else search.reward(chosen)
+def _point(search: SetSearch, chosen: int, until: float) -> Point:
+    order, reward = search.order, _reward(search, chosen, until)
     last = int(np.searchsorted(search.cost[order], search.cost[chosen], "right"))
     most = float(search.bounds.hopes[order[:last]].max())
     guaranteed = float(search.task.relative_at_least(reward))
@@ -278,17 +280,17 @@ def _point(search: SetSearch, chosen: int, quick: bool) -> Point:
     )
 
 
-def _reward(search: SetSearch, chosen: int) -> float:
+def _reward(search: SetSearch, chosen: int, until: float) -> float:
     """What a set guarantees, proved as closely as a plan is; or as the search has it, if there is
     no time for that."""
-    problem, view = search.problem, search.bounds.view_of(chosen)
-    seconds = max(min(search.patience.left(), QUICK), LEAST)
-    found = problem.task.worst_case(
-        view, problem.task.demonstration, problem.matching, max_seconds=seconds
-    )
-    if found.status is WorstCaseStatus.INFEASIBLE or unfinished(found):
-        return search.reward(chosen)
-    return found.lower
+    problem, view, left = search.problem, search.bounds.view_of(chosen), until - clock.seconds()
+    if left > LEAST:
+        case = view, problem.task.demonstration, problem.matching
+        found = search.patience.spared(lambda: problem.task.worst_case(*case, max_seconds=left))
+        left_so = (WorstCaseStatus.INFEASIBLE, WorstCaseStatus.OUT_OF_BUDGET)
+        if found is not None and found.status not in left_so:
+            return found.lower
+    return search.reward(chosen)
 
 
 def _stakes(search: SetSearch, limited: LimitedSets | None, chosen: int) -> Stakes:

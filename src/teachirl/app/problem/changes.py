@@ -62,9 +62,11 @@ class Change:
                 break
             place += 1
         rest = text[place:].lstrip()
+        spaced = " " in text.partition("=")[0].strip()
+        hint = """; a name with spaces is quoted, as in 'plan.limits."near people"=0.2'"""
         require(
             bool(parts) and rest.startswith("="),
-            f"{option}: expected KEY=VALUE, such as plan.max_cost=5",
+            f"{option}: expected KEY=VALUE, such as plan.max_cost=5{hint if spaced else ''}",
         )
         return cls(option, tuple(parts), _value(rest[1:].strip(), option))
 
