@@ -66,6 +66,7 @@ def worst_case_in_doubt(
     max_solves: int = SOLVES,
     max_seconds: float = math.inf,
     start: Floats | None = None,
+    enough: float = math.inf,
 ) -> WorstCaseBounds:
     """The least reward ⟨weights, μ⟩ of all policies that match, in all worlds of the sets.
 
@@ -76,7 +77,7 @@ def worst_case_in_doubt(
     expectations : array [k], what was recorded; of a policy, those in the nominal world
     mismatch : ε, how far ‖A(μ − μ_T)‖ may be from 0
     policy : if a policy is shown, not a recording
-    maximise, tolerance, max_solves, max_seconds, start : as in `worst_case_by_bundle`
+    maximise, tolerance, max_solves, max_seconds, start, enough : as in `worst_case_by_bundle`
 
     Examples
     --------
@@ -96,7 +97,8 @@ def worst_case_in_doubt(
     near = None
     if start is not None:
         near = sight.basis @ (view.matrix.T @ (-start if maximise else start))
-    found = searched(case, DoubtPlans(case, count), tolerance, max_solves, deadline, near)
+    plans = DoubtPlans(case, count)
+    found = searched(case, plans, tolerance, max_solves, deadline, near, enough)
     return mirrored(found) if maximise else found
 
 
