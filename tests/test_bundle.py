@@ -428,3 +428,18 @@ def test_where_rounding_is_in_the_way_it_ends_soon(digits, rows):
     found = worst_case_by_bundle(mdp, ti.Worldview.select(mdp, rows), w, mu, policy=right)
     assert found.lower <= found.upper
     assert found.solves < 50
+
+
+def test_what_is_enough_is_proved_with_fewer_plans_and_no_witness():
+    rng = np.random.default_rng(3)
+    mdp = ti.worlds.gridworld(10, 2)
+    w, view = rng.normal(size=25), ti.Worldview(rng.normal(size=(8, 25)))
+    policy = ti.optimal_policy(mdp, w).policy
+    mu = ti.feature_expectations(mdp, policy)
+    whole = worst_case_by_bundle(mdp, view, w, mu, policy=policy)
+    bar = whole.lower - 0.05 * (w @ mu - whole.lower)
+    found = worst_case_by_bundle(mdp, view, w, mu, policy=policy, enough=bar)
+    assert bar - 1e-9 <= found.lower <= whole.upper
+    assert found.solves < whole.solves and found.witness is None
+    out_of_reach = worst_case_by_bundle(mdp, view, w, mu, policy=policy, enough=w @ mu)
+    assert (out_of_reach.lower, out_of_reach.upper) == (whole.lower, whole.upper)

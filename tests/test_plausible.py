@@ -256,6 +256,8 @@ def test_what_cannot_be_is_refused_or_said():
         ti.certify(mdp, view, ti.Rewards.listed([[1, 2]]), shown)
     with pytest.raises(ti.InvalidInputError, match="their `mean` is one"):
         ti.best_case(mdp, view, one, shown)
+    with pytest.raises(ti.InvalidInputError, match="several are plausible, and one is needed"):
+        ti.optimal_policy(mdp, one)
     nowhere = ti.Demonstration(100 * np.ones(5))
     for rewards in (one, ti.Rewards.within(w, 0.1)):
         found = ti.certify(mdp, view, rewards, nowhere)

@@ -156,9 +156,10 @@ def posed(
         raise InvalidInputError(TOO_SHORT)
     checked_case(mdp, view, np.zeros(mdp.n_features), shown.expectations, mismatch)
 
-    def solve(w: Floats, start: Floats | None, roughly: float) -> WorstCaseBounds:
+    def solve(w: Floats, start: Floats | None, roughly: float, enough: float) -> WorstCaseBounds:
         left, near = max(deadline - clock.seconds(), LEAST), max(tolerance, roughly)
         limits = {"tolerance": near, "max_seconds": left, "maximise": False, "start": start}
+        limits["enough"] = enough
         return _extreme(mdp, view, w, shown, mismatch, method, limits)
 
     return Posed(mdp, view, shown, float(mismatch), solve)
@@ -247,10 +248,11 @@ def _extreme(
         stuck = found.status is WorstCaseStatus.INACCURATE or (
             found.status is WorstCaseStatus.OUT_OF_BUDGET and limits["max_seconds"] == math.inf
         )
-        if method != "auto" or not stuck or mdp.n_states > SMALL:
+        proved = found.lower >= limits.get("enough", math.inf)
+        if method != "auto" or not stuck or proved or mdp.n_states > SMALL:
             return found
         chosen = "cone"  # where rounding stops the one, the other may still get there
-    limits.pop("start", None)
+    limits = {key: limit for key, limit in limits.items() if key not in ("start", "enough")}
     other = solve_program(
         mdp,
         view,

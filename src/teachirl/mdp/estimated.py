@@ -324,6 +324,26 @@ class EstimatedMDP:
             along = along[self.nominal.dynamics.pair_states]
         return np.ascontiguousarray(along), np.empty((0, m))
 
+    def expectations(self, visits: Floats, flow: Floats) -> Floats:
+        """Feature expectations of who visits pairs and moves on so often.
+
+        Parameters
+        ----------
+        visits : array [P], discounted
+        flow : array [n], how often each stored successor follows
+
+        Returns
+        -------
+        array [k]
+        """
+        if self.outcomes is not None:
+            return flow @ self.outcomes
+        nominal = self.nominal
+        rows = visits
+        if not nominal.features_per_pair:
+            rows = np.add.reduceat(visits, nominal.dynamics.offsets[:-1])
+        return np.asarray(nominal.features_transposed @ rows)
+
     def world(self, rows: Floats) -> MDP:
         """The MDP of the sets whose transitions are these.
 

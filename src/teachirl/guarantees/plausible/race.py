@@ -27,7 +27,7 @@ from ...mdp import clock
 from ...mdp.estimated import AnyMDP, EstimatedMDP
 from ...mdp.occupancy import expectation_error, expectations_of
 from ...mdp.policy import Policy
-from ...precision import down, up
+from ...precision import SOLVED, down, up
 from ...views.linear_algebra import without_span
 from ...views.worldview import Worldview
 from ..bounds import WorstCaseBounds, WorstCaseStatus, lower_bound
@@ -39,7 +39,7 @@ from .tails import Tail
 # Bounds from another reward are computed again if one that was solved is nearer by this factor.
 NEARER = 0.7
 # How far apart the bounds may be at a first look, as a share of max R − min R.
-ROUGHLY = 1e-2
+ROUGHLY = 3e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Posed:
     view: Worldview
     shown: Demonstration
     mismatch: float
-    solve: Callable[[Floats, Floats | None, float], WorstCaseBounds]
+    solve: Callable[[Floats, Floats | None, float, float], WorstCaseBounds]
 
     @property
     def exact(self) -> bool:
@@ -245,7 +245,7 @@ class Race:
 
     def solve(self, number: int) -> WorstCaseBounds:
         """The exact worst case of a reward, and what its witness says of the others."""
-        found = self.posed.solve(self.points[number], self._start(number), 0.0)
+        found = self.posed.solve(self.points[number], self._start(number), 0.0, math.inf)
         self.solves += found.solves
         self.matchable = found.status is not WorstCaseStatus.INFEASIBLE
         self.cases[number] = found
@@ -264,14 +264,27 @@ class Race:
             self._bound(mu, slice(None))
         self._judge()
 
-    def _look(self, number: int) -> None:
-        """The worst case of a reward, roughly: that may be enough to know that it is not meant."""
-        found = self.posed.solve(self.points[number], self._start(number), ROUGHLY)
+    def _look(self, number: int, bar: float) -> None:
+        """The worst case of a reward, roughly: that may be enough to know that it is not meant, as
+        it is if its `low` is above a bar."""
+        enough = self._reward_for(number, bar)
+        found = self.posed.solve(self.points[number], self._start(number), ROUGHLY, enough)
         self.solves += found.solves
         self._starts[number] = found.theta
         low, high = self._g[number]
         self._g[number] = max(low, found.lower), min(high, found.upper)
         self._bring(found)
+
+    def _reward_for(self, number: int, bar: float) -> float:
+        """A g that gives a reward a `low` above a bar, about."""
+        most, least = float(self._most[number, 1]), float(self._least[number, 1])
+        reward = {
+            Criterion.REWARD: bar,
+            Criterion.GAP: bar + float(self._shown[number, 1]),
+            Criterion.REGRET: bar + most,
+            Criterion.PERFORMANCE: least + bar * (most - least),
+        }[self.criterion]
+        return reward + SOLVED * abs(reward)
 
     def _start(self, number: int) -> Floats | None:
         """The θ to search from: that of an earlier look, or of the nearest that was solved."""
@@ -349,7 +362,8 @@ class Race:
             if self.cases and self.late:
                 return False
             if self.cases and numbers[number] not in self._starts:
-                self._look(numbers[number])
+                least_of_all = tail.measure is Measure.LEAST
+                self._look(numbers[number], most if least_of_all else math.inf)
                 continue
             self.solve(numbers[number])
             self.prove_others(most)

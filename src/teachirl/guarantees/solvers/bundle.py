@@ -66,6 +66,7 @@ def worst_case_by_bundle(
     max_seconds: float = math.inf,
     blocks: int | None = None,
     start: Floats | None = None,
+    enough: float = math.inf,
 ) -> WorstCaseBounds:
     """The least reward ⟨weights, μ⟩ of all policies that match the demonstration in the learner's
     view.
@@ -83,6 +84,7 @@ def worst_case_by_bundle(
     max_seconds : stop in time for what is left to do, to prove the bounds
     blocks : G; chosen by default
     start : array [ℓ], a θ_A that proves something already, to go on from
+    enough : stop once the least is at least this
 
     Examples
     --------
@@ -109,7 +111,8 @@ def worst_case_by_bundle(
     near = None
     if start is not None:
         near = sight.basis @ (view.matrix.T @ (-start if maximise else start))
-    found = searched(case, OwnPlans(case, count), tolerance, max_solves, deadline, near)
+    plans = OwnPlans(case, count)
+    found = searched(case, plans, tolerance, max_solves, deadline, near, enough)
     return mirrored(found) if maximise else found
 
 
@@ -120,9 +123,12 @@ def searched(
     max_solves: int,
     deadline: float,
     near: Floats | None = None,
+    enough: float = math.inf,
 ) -> WorstCaseBounds:
-    """The worst case of what plans of the case can do; `near` [r] is a θ to go on from."""
+    """The worst case of what plans of the case can do; `near` [r] is a θ to go on from, and no more
+    is to be proved than that the worst is `enough`."""
     search = Search(case, plans, tolerance)
+    search.enough = enough - case.earned
 
     def climbed() -> bool:
         search.prepare()
@@ -133,8 +139,9 @@ def searched(
 
     late = clock.in_time(deadline, climbed) is not False
     # Who is in a hurry wants what is proved: to put the witness together takes long where it is
-    # large.
-    return search.result((lambda: None) if clock.hurried(deadline) else plans.witness, late)
+    # large. Where enough is proved, there is no witness to that.
+    alone = clock.hurried(deadline) or search.lower >= search.enough
+    return search.result((lambda: None) if alone else plans.witness, late)
 
 
 class Search:
@@ -148,7 +155,7 @@ class Search:
         self.unit = float(np.linalg.norm(case.w)) or 1.0
         self.asked = FINEST * self.unit * case.sight.reach
         self.highest, self.lowest = math.inf, -math.inf
-        self.lower, self.upper = -math.inf, math.inf
+        self.lower, self.upper, self.enough = -math.inf, math.inf, math.inf
         self.theta = np.zeros(len(case.sight.basis))
         # What the lower bound rests on: w − Bᵀθ [k], of which all policies have so much at least.
         self.proof: tuple[Floats, float] | None = None
@@ -228,6 +235,8 @@ class Search:
             if self.solves >= max_solves or now + 3.0 * self.pace > deadline:
                 self.match(self.t)
                 return True
+            if self.lower >= self.enough:
+                return False
             model = self.maximise(self.centre, self.t, 0.02 * max(self.asked, promised))
             promised = model - self.at_centre
             # Near θ a model promises as little as one likes, unless rounding has raised it.
@@ -292,7 +301,7 @@ class Search:
             else:
                 witness = None
         status = WorstCaseStatus.OUT_OF_BUDGET if late else WorstCaseStatus.INACCURATE
-        if upper - lower > self.asked:
+        if upper - lower > self.asked and self.lower < self.enough:
             # Where rows differ much in length, what steered the search may be far from what it
             # proves; then the θ of the width certificate may prove more.
             proved = clock.in_time(until, lambda: self._proved(other))

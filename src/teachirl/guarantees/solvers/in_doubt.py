@@ -33,7 +33,6 @@ from ...mdp.model import MDP
 from ...mdp.occupancy import (
     expectation_error,
     expectations_of,
-    feature_expectations,
     occupancy,
     policy_from_occupancy,
 )
@@ -67,6 +66,7 @@ def worst_case_in_doubt(
     max_solves: int = SOLVES,
     max_seconds: float = math.inf,
     start: Floats | None = None,
+    enough: float = math.inf,
 ) -> WorstCaseBounds:
     """The least reward ⟨weights, μ⟩ of all policies that match, in all worlds of the sets.
 
@@ -77,7 +77,7 @@ def worst_case_in_doubt(
     expectations : array [k], what was recorded; of a policy, those in the nominal world
     mismatch : ε, how far ‖A(μ − μ_T)‖ may be from 0
     policy : if a policy is shown, not a recording
-    maximise, tolerance, max_solves, max_seconds, start : as in `worst_case_by_bundle`
+    maximise, tolerance, max_solves, max_seconds, start, enough : as in `worst_case_by_bundle`
 
     Examples
     --------
@@ -97,7 +97,8 @@ def worst_case_in_doubt(
     near = None
     if start is not None:
         near = sight.basis @ (view.matrix.T @ (-start if maximise else start))
-    found = searched(case, DoubtPlans(case, count), tolerance, max_solves, deadline, near)
+    plans = DoubtPlans(case, count)
+    found = searched(case, plans, tolerance, max_solves, deadline, near, enough)
     return mirrored(found) if maximise else found
 
 
@@ -164,7 +165,8 @@ class DoubtCase(Case):
     def proved(self, theta: Floats) -> float:
         sight, policy = self.sight, self.policy
         mismatch = sight.mismatch
-        return lower_bound(self.model, sight.view, self.w, self.target, mismatch, theta, policy)
+        terms = self.model, sight.view, self.w, self.target, mismatch, theta, policy
+        return lower_bound(*terms, chosen=self._chosen)
 
 
 class DoubtPlans:
@@ -207,11 +209,11 @@ class DoubtPlans:
         if self.mixture is None:
             return None
         case, count = self.case, self.starts.count
-        world, policy = self._blended(0)
+        visits, flow = self._blended(0)
+        world, policy = self._world(visits, flow), policy_from_occupancy(case.mdp, visits)
         target = case.target
         if case.policy is not None:
-            shown_in, _ = self._blended(count)
-            target = feature_expectations(shown_in, case.policy)
+            target = self.model.expectations(*self._blended(count))
         x = occupancy(world, policy)
         mu = expectations_of(world, x)
         earned = up(float(case.w @ mu) + expectation_error(world, case.w))
@@ -241,13 +243,23 @@ class DoubtPlans:
         first = self.model.start[states, None] * values[states]
         return np.add.reduceat(first, self.starts.bounds[:-1], axis=0)
 
-    def _blended(self, first: int) -> tuple[MDP, Policy]:
-        """The world and the policy of the mixture, from this block on."""
+    def _world(self, x: Floats, flow: Floats) -> MDP:
+        """The world in which pairs that are visited so often [P] are followed by that [n]."""
+        model, owners = self.model, self.model.owners
+        visits = x[owners]
+        rows = np.divide(flow, visits, out=np.array(model.successors.data), where=visits > 0.0)
+        return model.world(rows)
+
+    def _blended(self, first: int) -> tuple[Floats, Floats]:
+        """How often the mixture visits each pair [P], and what follows how often [n], from this
+        block on."""
         model, starts = self.model, self.starts
         owners = model.owners
         x, flow = np.zeros(model.n_pairs), np.zeros(len(owners))
+        held = slice(first, first + starts.count)
+        whole = np.sum([shares[held] for shares in (self.mixture or {}).values()], axis=0)
         for source, shares in (self.mixture or {}).items():
-            part = shares[first : first + starts.count]
+            part = shares[held] / np.where(whole > 0.0, whole, 1.0)
             answer = self.answers[source].mine if first == 0 else self.answers[source].theirs
             if answer is None or not part.any():
                 continue
@@ -258,9 +270,7 @@ class DoubtPlans:
             mine = np.maximum(visits, 0.0)[model.nominal.dynamics.pair_states] * answer.chances
             x += mine
             flow += mine[owners] * answer.rows
-        went = x[owners] > 0.0
-        rows = np.where(went, flow / np.where(went, x[owners], 1.0), model.successors.data)
-        return model.world(rows), policy_from_occupancy(model.nominal, x)
+        return x, flow
 
 
 @dataclass(frozen=True)

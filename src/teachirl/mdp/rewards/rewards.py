@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...arrays import Floats, as_floats, at, check_finite, frozen
-from ...errors import require
+from ...errors import InvalidInputError, require
 from ...figures.digits import counted
 from ..estimated import AnyMDP
 from .checks import RewardsKind, Samples, check_count, checked_chances, checked_row, checked_rows
@@ -232,10 +232,8 @@ class Rewards:
         Rewards(any reward of an ellipsoid with 3 axes)
         """
         middle, axes = checked_row("weights", weights), np.array(as_floats("root", root))
-        require(
-            axes.ndim == 2 and axes.shape[0] == len(middle),
-            f"root must have shape ({len(middle)}, r), got {axes.shape}",
-        )
+        fits = axes.ndim == 2 and axes.shape[0] == len(middle)
+        require(fits, f"root must have shape ({len(middle)}, r), got {axes.shape}")
         check_finite("root", axes)
         return cls._of(RewardsKind.ELLIPSOID, middle, root=axes)
 
@@ -377,6 +375,11 @@ class Rewards:
             self.n_features == mdp.n_features,
             f"rewards must have {mdp.n_features} weights, one a feature, got {self.n_features}",
         )
+
+    if not TYPE_CHECKING:  # for a type checker, there is no array
+
+        def __array__(self, *_: Any, **__: Any) -> NoReturn:
+            raise InvalidInputError("several are plausible, and one is needed; their `mean` is one")
 
     def __repr__(self) -> str:
         return f"Rewards({self.sentence})"
