@@ -24,9 +24,9 @@ from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
-from ..arrays import Ints, Names, some
+from ..arrays import Names, some
 from ..errors import FileFormatError, require
-from ..files import replacing
+from ..files import neutral, plain, replacing
 from ..mdp.model import MDP
 from .impossible_steps import NAMED, UNKNOWN, Place
 from .trajectories import Trajectories, check_trajectories, checked_trajectories
@@ -95,9 +95,12 @@ def write_trajectories(path: str | Path, trajectories: Trajectories, mdp: MDP) -
     check_trajectories(mdp, trajectories)
     dynamics, offsets = mdp.dynamics, trajectories.offsets
 
-    def named(numbers: Ints, names: Names | None) -> list[Any]:
-        values = numbers.tolist()
-        return values if names is None else [names[value] for value in values]
+    def written(names: Names | None) -> Sequence[Any]:
+        every = set(names or ())
+        cells = [neutral(name, every) for name in names or ()] if as_csv else names
+        return cells or range(max(dynamics.n_states, dynamics.n_actions))
+
+    state_names, action_names = written(dynamics.state_names), written(dynamics.action_names)
 
     with replacing(path) as raw:
         file = io.TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
@@ -106,8 +109,9 @@ def write_trajectories(path: str | Path, trajectories: Trajectories, mdp: MDP) -
             table.writerow(COLUMNS)
         for episode, ended in enumerate(trajectories.terminated.tolist()):
             span = slice(offsets[episode], offsets[episode + 1])
-            states = named(trajectories.states[span], dynamics.state_names)
-            actions = named(dynamics.actions[trajectories.pairs[span]], dynamics.action_names)
+            states = [state_names[each] for each in trajectories.states[span].tolist()]
+            pairs = trajectories.pairs[span]
+            actions = [action_names[each] for each in dynamics.actions[pairs].tolist()]
             if as_csv:
                 for step, (state, action) in enumerate(zip(states, actions, strict=True)):
                     final = step == len(states) - 1
@@ -139,7 +143,7 @@ class _Numbers:
 
     def of_text(self, text: str) -> int:
         """What a CSV cell stands for; errors are those of a JSON value."""
-        for name in (text, text.strip()):
+        for name in (text, text.strip(), plain(text), plain(text.strip())):
             if name in self.numbers:
                 return self.numbers[name]
         number = _number(text)
