@@ -32,7 +32,10 @@ from teachirl.study.experiments.statistics import Evidence, more_spread, mostly,
 
 def results_of(experiment, settings):
     units = experiment.units(settings)
-    return Results([(unit, experiment.run(settings, **unit)) for unit in units])
+    found = Results([(unit, experiment.run(settings, **unit)) for unit in units])
+    for unit, result in found.pairs:  # which are columns of one table when they are exported
+        assert set(unit).isdisjoint([*result.values, *result.seconds, "index"])
+    return found
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -169,3 +169,13 @@ def test_a_signal_after_the_answer_comes_too_late(name):
     )
     assert (child.returncode, child.stderr) == (0, "")
     assert child.stdout == f"teachirl {ti.__version__}\n"
+
+
+def test_nothing_is_loaded_before_the_command_hears_of_it():
+    """Until `__main__` is there, Ctrl-C ends in a traceback: the package itself loads nothing."""
+    said = "import sys; before = set(sys.modules); import teachirl; print({*sys.modules} - before)"
+    ended = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, timeout=60)
+    assert (ended.stdout, ended.stderr) == ("{'teachirl'}\n", "")
+    assert set(ti.__all__) <= set(dir(ti)) and "worst_case" in ti.__all__
+    with pytest.raises(AttributeError, match="has no attribute 'wurst_case'"):
+        _ = ti.wurst_case

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pickle
 import tracemalloc
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -37,6 +38,7 @@ from teachirl.views.linear_algebra import (
 )
 from teachirl.views.scorer import RiskScorer
 
+BEST = import_module("teachirl.selection.best_subset")
 NOTHING = np.empty((0, 7))
 BASES = {
     "nothing": NOTHING,
@@ -271,3 +273,18 @@ def test_of_thousands_of_features_no_identity_is_made(tmp_path, teacher, matrice
     assert sp.issparse(problem.task.teachable.matrix)
     assert found.steps[-1].name == f"cell {cells}"
     assert most < matrices * 8 * cells**2
+
+
+def test_nearly_equal_rows_are_compared_a_few_at_a_time(monkeypatch):
+    """Of n rows that are alike, n² / 2 differences are not held at once."""
+    rows = np.column_stack([np.ones(40), np.linspace(0.0, 0.5, 40)])
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    norm, most = np.linalg.norm, []
+    monkeypatch.setattr(np.linalg, "norm", lambda x, **k: most.append(np.size(x)) or norm(x, **k))
+    whole = BEST._least_sine(rows)
+    every = [norm(a - b) for i, a in enumerate(rows) for b in rows[:i]]
+    assert whole == pytest.approx(min(every), rel=1e-12) and max(most) == 40 * 39
+    most.clear()
+    monkeypatch.setattr(BEST, "PART", 100)
+    assert BEST._least_sine(rows) == whole
+    assert max(most) <= 100

@@ -12,6 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import teachirl as ti
+from teachirl.app.problem.episodes import read_policy
+from teachirl.app.problem.files import Folder
+from teachirl.demonstrations.trajectory_files import write_trajectories
 from teachirl.mdp.policy import check_policy
 from teachirl.testing import mdps, policies
 
@@ -213,6 +216,43 @@ class TestFiles:
             "state,action,probability\ncell 1,right,1.0\ncell 2,left,0.5\ncell 2,right,0.5\n"
             "cell 3,left,1.0\n"
         )
+
+    def test_names_that_a_spreadsheet_would_run(self, tmp_path):
+        """They are marked in what is written, which is read by the same names."""
+        names = {"states": ["=1+1", "-b", "'-b", "'tis"], "actions": ["+go", "@stay"]}
+        moves = np.zeros((4, 2, 4))
+        for state in range(4):
+            moves[state, 0, (state + 1) % 4] = moves[state, 1, state] = 1.0
+        mdp = ti.MDP.from_arrays(
+            moves,
+            np.eye(4),
+            discount=0.9,
+            state_names=names["states"],
+            action_names=names["actions"],
+        )
+        policy = ti.Policy.deterministic(mdp, [0, 1, 0, 1])
+        policy.save(tmp_path / "policy.csv")
+        # One of two names that would be the same stays as it is.
+        assert (tmp_path / "policy.csv").read_text().splitlines() == [
+            "state,action",
+            "'=1+1,'+go",
+            "-b,'@stay",
+            "'-b,'+go",
+            "'tis,'@stay",
+        ]
+        again = ti.Policy.load(tmp_path / "policy.csv", mdp)
+        assert again.probabilities.tobytes() == policy.probabilities.tobytes()
+        table = read_policy(Folder(tmp_path, False), "policy.csv", mdp)
+        assert table.probabilities.tobytes() == policy.probabilities.tobytes()
+        seen = ti.sample_trajectories(
+            mdp, policy, episodes=3, horizon=4, rng=np.random.default_rng(0)
+        )
+        for name in ("seen.csv", "seen.jsonl"):
+            write_trajectories(tmp_path / name, seen, mdp)
+            text = (tmp_path / name).read_text()
+            assert ("'@stay" in text) == (name == "seen.csv") and "@stay" in text
+            back = ti.read_trajectories(tmp_path / name, mdp)
+            assert back.pairs.tolist() == seen.pairs.tolist()
 
     def test_a_problem_file_reads_it(self, tmp_path):
         mdp = ti.worlds.chain(3)

@@ -4,7 +4,6 @@ import gc
 import os
 import signal
 import sys
-import threading
 
 
 def main() -> None:
@@ -24,6 +23,8 @@ def main() -> None:
 
 def leave_behind() -> None:
     """End at once if a thread is still at what there was no more time for (`mdp.clock.aside`)."""
+    import threading
+
     if any(thread.name == "teachirl aside" for thread in threading.enumerate()):
         ended = sys.exc_info()[1]
         code = ended.code if isinstance(ended, SystemExit) else ended and 1

@@ -7,7 +7,7 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -117,13 +117,24 @@ def kind_of(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:37]}…"
 
 
-def neutral(name: str) -> str:
-    """A name as a cell of CSV: a spreadsheet takes what begins like a formula for one.
+def neutral(name: str, others: Container[str] = ()) -> str:
+    """A name as a cell of CSV: a spreadsheet takes what begins like a formula for one. If one of
+    the others is called that, it stays as it is, so that `plain` tells them apart.
 
-    >>> neutral("=1+1"), neutral("risk")
-    ("'=1+1", 'risk')
+    >>> neutral("=1+1"), neutral("risk"), neutral("=1+1", ["'=1+1"])
+    ("'=1+1", 'risk', '=1+1')
     """
-    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
+    made = f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
+    return name if made in others else made
+
+
+def plain(cell: str) -> str:
+    """The name that `neutral` made a cell of.
+
+    >>> plain("'=1+1"), plain("'tis")
+    ('=1+1', "'tis")
+    """
+    return cell[1:] if cell[:1] == "'" and neutral(cell[1:]) == cell else cell
 
 
 def made_folder(path: Path) -> Path:
@@ -169,6 +180,7 @@ __all__ = [
     "kind_of",
     "made_folder",
     "neutral",
+    "plain",
     "replacing",
     "shown",
 ]

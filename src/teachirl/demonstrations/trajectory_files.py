@@ -23,9 +23,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..arrays import Ints, Names, some
+from ..arrays import Names, some
 from ..errors import FileFormatError, require
-from ..files import replacing
+from ..files import neutral, replacing
 from ..mdp.model import MDP
 from .minari_files import read_minari
 from .parquet_files import parquet_rows
@@ -120,9 +120,12 @@ def write_trajectories(path: str | Path, trajectories: Trajectories, mdp: MDP) -
     check_trajectories(mdp, trajectories)
     dynamics, offsets = mdp.dynamics, trajectories.offsets
 
-    def named(numbers: Ints, names: Names | None) -> list[Any]:
-        values = numbers.tolist()
-        return values if names is None else [names[value] for value in values]
+    def written(names: Names | None) -> Sequence[Any]:
+        every = set(names or ())
+        cells = [neutral(name, every) for name in names or ()] if as_csv else names
+        return cells or range(max(dynamics.n_states, dynamics.n_actions))
+
+    state_names, action_names = written(dynamics.state_names), written(dynamics.action_names)
 
     with replacing(path) as raw:
         file = io.TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
@@ -131,8 +134,9 @@ def write_trajectories(path: str | Path, trajectories: Trajectories, mdp: MDP) -
             table.writerow(COLUMNS)
         for episode, ended in enumerate(trajectories.terminated.tolist()):
             span = slice(offsets[episode], offsets[episode + 1])
-            states = named(trajectories.states[span], dynamics.state_names)
-            actions = named(dynamics.actions[trajectories.pairs[span]], dynamics.action_names)
+            states = [state_names[each] for each in trajectories.states[span].tolist()]
+            pairs = trajectories.pairs[span]
+            actions = [action_names[each] for each in dynamics.actions[pairs].tolist()]
             if as_csv:
                 for step, (state, action) in enumerate(zip(states, actions, strict=True)):
                     final = step == len(states) - 1

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Names, some
 from ..errors import FileFormatError
+from ..files import plain
 from ..mdp.model import MDP
 from .impossible_steps import NAMED, UNKNOWN, Place
 from .trajectories import Trajectories, checked_trajectories
@@ -41,7 +42,7 @@ class _Numbers:
 
     def of_text(self, text: str) -> int:
         """What a CSV cell stands for; errors are those of a JSON value."""
-        for name in (text, text.strip()):
+        for name in (text, text.strip(), plain(text), plain(text.strip())):
             if name in self.numbers:
                 return self.numbers[name]
         number = _number(text)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import ROW_SUM_TOLERANCE, Floats, some
 from ..errors import FileFormatError
-from ..files import kind_of, replacing
+from ..files import kind_of, neutral, plain, replacing
 
 if TYPE_CHECKING:
     from .dynamics import Dynamics
@@ -26,9 +26,13 @@ def save_policy(policy: Policy, path: Path) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER[:2] if policy.is_deterministic else HEADER)
+    states, actions = set(dynamics.state_names or ()), set(dynamics.action_names or ())
     for pair in np.flatnonzero(chances):
         state, action = int(dynamics.pair_states[pair]), int(dynamics.actions[pair])
-        row = [dynamics.state_name(state), dynamics.action_name(action)]
+        row = [
+            neutral(dynamics.state_name(state), states),
+            neutral(dynamics.action_name(action), actions),
+        ]
         if not policy.is_deterministic:
             row.append(repr(float(chances[pair])))
         writer.writerow(row)
@@ -75,17 +79,19 @@ def load_chances(path: Path, dynamics: Dynamics) -> tuple[Floats, bool]:
 
 
 def _pair(where: str, states: dict[str, int], dynamics: Dynamics, row: list[str]) -> int:
-    if row[0] not in states:
+    state = row[0] if row[0] in states else plain(row[0])
+    if state not in states:
         raise FileFormatError(
             f"{where}: there is no state {kind_of(row[0])}; there are: {some(list(states))}"
         )
-    first, last = (int(dynamics.offsets[states[row[0]] + step]) for step in (0, 1))
+    first, last = (int(dynamics.offsets[states[state] + step]) for step in (0, 1))
     names = [dynamics.action_name(int(action)) for action in dynamics.actions[first:last]]
-    if row[1] not in names:
+    action = row[1] if row[1] in names else plain(row[1])
+    if action not in names:
         raise FileFormatError(
             f"{where}: state {row[0]!r} has no action {kind_of(row[1])}; it has: {some(names)}"
         )
-    return first + names.index(row[1])
+    return first + names.index(action)
 
 
 def _chance(where: str, text: str) -> float:

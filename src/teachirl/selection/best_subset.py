@@ -184,13 +184,16 @@ def risk_at_least(risk: float, view: Worldview, candidates: AnyRows) -> float:
 def _least_sine(rows: Floats) -> float:
     """The least sine between two of the rows [n, k], of length 1, that are not the same."""
     least, step = 1.0, max(PART // max(len(rows), 1), 1)
+    pairs = max(PART // max(rows.shape[1], 1), 1)
     for first in range(0, len(rows), step):
         cosines = rows[first : first + step] @ rows.T
         i, j = np.nonzero(np.triu(np.abs(cosines) > 0.5, first + 1))
-        # Of short differences a cosine knows nothing.
         signs = np.sign(cosines[i, j])[:, None]
-        apart = np.linalg.norm(rows[first + i] - signs * rows[j], axis=1)
-        least = min(least, float(apart[apart > DEPENDENT].min(initial=1.0)))
+        for few in range(0, len(i), pairs):
+            some = slice(few, few + pairs)
+            # Of short differences a cosine knows nothing.
+            apart = np.linalg.norm(rows[first + i[some]] - signs[some] * rows[j[some]], axis=1)
+            least = min(least, float(apart[apart > DEPENDENT].min(initial=1.0)))
     return least
 
 

@@ -84,6 +84,10 @@ class Progress:
         )
         self.in_all = self.bars.add_task("in all", total=0, visible=False)
 
+    def __reduce__(self) -> tuple[type[Progress], tuple[()]]:
+        """Copies, also in other processes, have no terminal: they are silent."""
+        return Progress, ()
+
     @classmethod
     def on_stderr(cls) -> Progress:
         """On the terminal that stderr is; silent if it is none."""

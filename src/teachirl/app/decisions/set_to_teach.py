@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +66,10 @@ class SetToTeach:
     proved: Proved | None = field(default=None, compare=False, repr=False)
     part_way: Known | None = None
     at_once: SetToTeach | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is still at hand of the search, which no copy has."""
+        return {**self.__dict__, "proved": None}
 
 
 @dataclass(frozen=True)

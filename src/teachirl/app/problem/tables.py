@@ -20,7 +20,7 @@ import numpy as np
 from ...arrays import Floats, Ints
 from ...demonstrations.parquet_files import parquet_rows
 from ...errors import FileFormatError
-from ...files import MAX_NUMBERS, MAX_ROWS, shown
+from ...files import MAX_NUMBERS, MAX_ROWS, plain, shown
 from .places import KEPT, listed, meant, refuse_all, similar
 
 MAX_NAME = 1000
@@ -89,7 +89,8 @@ class Table:
     def numbers_of(self, names: dict[str, int], column: str) -> Ints:
         """int array [n], the numbers of a column's names; -1 where that is not known."""
         texts = self.texts[column]
-        return np.fromiter((names.get(name, -1) for name in texts), np.int64, len(self))
+        numbers = (names.get(name, names.get(plain(name), -1)) for name in texts)
+        return np.fromiter(numbers, np.int64, len(self))
 
     def refuse_unknown(self, numbers: Ints, names: dict[str, int], column: str) -> None:
         """Refuse the table if a column has names without a number, [n]."""

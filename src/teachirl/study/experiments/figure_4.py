@@ -42,15 +42,15 @@ def world(settings: Settings) -> World:
 
 
 def units(settings: Settings) -> list[Unit]:
-    return [{"first": first} for first in range(0, settings.trials, settings.trials_a_unit)]
+    return [{"from_trial": each} for each in range(0, settings.trials, settings.trials_a_unit)]
 
 
-def run(settings: Settings, first: int) -> Result:
+def run(settings: Settings, from_trial: int) -> Result:
     made = world(settings)
     assert made.weights is not None
     k = made.mdp.n_features
     picks = []
-    for trial in range(first, min(first + settings.trials_a_unit, settings.trials)):
+    for trial in range(from_trial, min(from_trial + settings.trials_a_unit, settings.trials)):
         rng = np.random.default_rng([settings.seed, 1, trial])  # not the world's
         view = random_view(rng, settings.rows, k)
         picks.append(greedy_plan(view, made.weights, np.eye(k), size=2).chosen)
@@ -116,5 +116,5 @@ FIGURE_4 = Experiment(
     run=run,
     analyse=analyse,
     unit_seconds=0.1,
-    version=2,
+    version=3,
 )
