@@ -79,7 +79,8 @@ class Evidence:
         self.states = dynamics.pair_states[self.seen].astype(np.int64)
         self.n = self.actions[self.states].astype(float)
         self.choices = self.seen, self.counts, 1.0 / self.n
-        self.values = np.zeros(mdp.n_states)
+        # Values of the last soft plan of each order of magnitude of β, where the next may start.
+        self.values: dict[int, Floats] = {}
 
     def optimal(self, w: Floats) -> float:
         """log L(w) of experts who are optimal but for slips."""
@@ -121,18 +122,24 @@ class Evidence:
         all orders of magnitude.
         """
         tried: dict[float, float] = {}
-        likelihood = self.model.likelihoods(w, self.values, self.choices, HALVINGS)
+        likelihood, four = self.model.likelihoods(w, self.choices, HALVINGS), math.log(4.0)
 
         def at(x: float) -> float:
+            x = round(x, 12)
             if x not in tried:
-                tried[x] = likelihood(math.exp(x))
+                order = round((x - self.origin) / four)
+                if order not in self.values:
+                    self.values[order] = np.zeros(self.mdp.n_states)
+                tried[x] = likelihood(math.exp(x), self.values[order])
             return tried[x]
 
-        if self._climbed(at, self.log_scale) < self.enough:
-            peak = max(tried, key=at)
-            scales = [self.origin + place * math.log(4.0) for place in range(-ORDERS, ORDERS + 1)]
-            best = max(scales, key=at)
-            if abs(best - peak) > math.log(4.0):  # not on the hill that has been climbed
+        if at(self.log_scale) >= self.enough:
+            return at(self.log_scale)
+        orders = [self.origin + place * four for place in range(-ORDERS, ORDERS + 1)]
+        near = min(orders, key=lambda x: abs(x - self.log_scale))
+        if self._climbed(at, near) < self.enough:
+            peak, best = max(tried, key=tried.__getitem__), max(orders, key=at)
+            if abs(best - peak) > four:  # not on the hill that has been climbed
                 self._climbed(at, best)
         return max(tried.values())
 

@@ -35,6 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy  # its parts are loaded when they are used
+import scipy.sparse as sp
 
 from ..arrays import Floats, frozen
 from ..demonstrations.demonstration import Demonstration, as_demonstration
@@ -52,6 +53,7 @@ from ..views.worldview import Worldview, check_worldview
 from .bounds import check_units, combination_error
 from .boxes import Box
 from .solvers.bundle import worst_case_by_bundle
+from .solvers.program_forms import highs_solver
 
 # Bounds this close to each other, relatively, are close enough.
 CLOSE = 1e-2
@@ -361,22 +363,25 @@ class _Search:
         cuts = np.array(self.cuts) / self.scale
         n, rank = cuts.shape
         slope, rest = box.length
-        # In t, y = zβ and z = 1/ℓ(β): min t with t ≥ ⟨c, y⟩, z lo ≤ y ≤ z hi, zℓ(y/z) = 1.
-        below = np.zeros((n + 2 * rank, rank + 2))
-        below[:n, 0], below[:n, 1:-1] = -1.0, cuts
-        below[n:, 1:-1] = np.vstack([np.eye(rank), -np.eye(rank)])
-        below[n:, -1] = np.concatenate([-box.high, box.low])
-        found = scipy.optimize.linprog(
-            np.eye(rank + 2)[0],
-            A_ub=below,
-            b_ub=np.zeros(len(below)),
-            A_eq=[[0.0, *slope, rest]],
-            b_eq=[1.0],
-            bounds=[(None, None)] * (rank + 1) + [(0.0, None)],
-            method="highs",
-        )
-        if found.status != 0 or found.x is None or not found.x[-1] > 0.0:
+        # In t, y = zβ and z = 1/ℓ(β): min t with t ≥ ⟨c, y⟩, z lo ≤ y ≤ z hi, zℓ(y/z) = 1. A row
+        # a variable, then what each inequality leaves, which is not below 0.
+        one, m = np.eye(rank), n + 2 * rank
+        table = np.zeros((rank + 2, m + 1))
+        table[0, :n], table[1:-1, :n] = -1.0, cuts.T
+        table[1:-1, n:-1] = np.hstack([one, -one])
+        table[-1, n:-1] = np.concatenate([-box.high, box.low])
+        table[1:, -1] = *slope, rest
+        least = np.zeros(rank + 2 + m)
+        least[: rank + 1] = -np.inf
+        rows = sp.vstack([sp.csr_array(table), sp.eye_array(m, m + 1)], format="csr")
+        cost, right = np.eye(1, len(least))[0], np.eye(1, m + 1, m)[0]
+        solver = highs_solver(rows, cost, least, right)
+        solver.setOptionValue("solver", "simplex")
+        solver.run()
+        solution = solver.getSolution()
+        found = np.array(solution.col_value)
+        if not (solution.value_valid and solution.dual_valid and found[rank + 1] > 0.0):
             return (box.low + box.high) / 2.0, np.full(n, 1.0 / n)
-        beta = np.clip(found.x[1:-1] / found.x[-1], box.low, box.high)
-        duals = np.maximum(-np.asarray(found.ineqlin.marginals)[:n], 0.0)
+        beta = np.clip(found[1 : rank + 1] / found[rank + 1], box.low, box.high)
+        duals = np.maximum(-np.array(solution.row_dual)[:n], 0.0)
         return beta, duals / duals.sum() if duals.sum() > 0.0 else np.full(n, 1.0 / n)

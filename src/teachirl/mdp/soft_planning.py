@@ -201,14 +201,14 @@ class SoftModel:
         return r, middle, max(middle - low, high - middle)
 
     def likelihoods(
-        self, w: Floats, v: Floats, choices: tuple[Ints, Floats, Floats], halvings: int
-    ) -> Callable[[float], float]:
+        self, w: Floats, choices: tuple[Ints, Floats, Floats], halvings: int
+    ) -> Callable[[float, Floats], float]:
         """Of a scale β, how likely choices are to the soft policy of βw with the best rate of
-        slips, as `soft_likelihood` says; v [S] are values to start from, and those of the last."""
+        slips, as `soft_likelihood` says, from values v [S] on, which become those of βw."""
         chain = kernels.Flow(*self.ahead, np.empty(len(self.by_target)), self.mdp.discount)
         reward = self._centred(w)[0]
 
-        def found(scale: float) -> float:
+        def found(scale: float, v: Floats) -> float:
             return likelihood_found(
                 *(self.rows, chain, self.slots, reward, scale),
                 *(v, self.rounding, ROUNDS, choices, halvings),
