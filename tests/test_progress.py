@@ -167,6 +167,7 @@ def test_one_part_needs_no_sum_and_no_time_left_when_done(clock):
 def test_silent_where_stderr_is_no_terminal(capsys):
     with Progress.on_stderr() as progress:
         progress.part("fig5", total=2).advance()
+        assert progress.bars is None
     assert capsys.readouterr() == ("", "")
 
 

@@ -28,6 +28,7 @@ from ..arrays import Floats, as_floats, check_finite, frozen
 from ..demonstrations.observations import Observations, check_observations
 from ..errors import Status, require
 from ..mdp import kernels
+from ..mdp.dynamics import Dynamics
 from ..mdp.model import MDP, check_is_mdp
 from ..mdp.occupancy import feature_expectations
 from ..mdp.policy import Policy, check_policy
@@ -338,19 +339,23 @@ class Assignment:
 
 
 def even_units(seen: MDP, target: Floats) -> Floats:
+    """What to divide each feature by [ℓ]: see `units_of`."""
+    return units_of(seen.features, seen.dynamics, target)
+
+
+def units_of(features: Any, dynamics: Dynamics, target: Floats) -> Floats:
     """What to divide each feature by [ℓ]: its range over all that can be reached.
 
     A feature of large constant size and hardly any range has a thousandth of that size instead.
     Those that are always 0 have what makes the target's part in them 1/(1 − γ) long, or 1.
     """
-    phi: Any = seen.features
-    dynamics = seen.dynamics
+    phi: Any = features
     if phi.shape[1] == 0:
         return np.ones(0)
-    if len(dynamics.reachable) < seen.n_states:
+    if len(dynamics.reachable) < dynamics.n_states:
         rows = dynamics.reachable
-        if seen.features_per_pair:
-            reached = np.zeros(seen.n_states, dtype=bool)
+        if phi.shape[0] != dynamics.n_states:
+            reached = np.zeros(dynamics.n_states, dtype=bool)
             reached[rows] = True
             rows = np.flatnonzero(reached[dynamics.pair_states])
         phi = phi[rows]
@@ -360,7 +365,7 @@ def even_units(seen: MDP, target: Floats) -> Floats:
     # The least unit of a feature, as a share of its size: what policies do of it is known to 1e-12
     # of that, so that the finest tolerance is still above rounding.
     units = np.maximum(most - least, 1e-3 * np.maximum(np.abs(least), np.abs(most)))
-    asked = (1.0 - seen.discount) * float(kernels.length(target[units == 0.0]))
+    asked = (1.0 - dynamics.discount) * float(kernels.length(target[units == 0.0]))
     return np.where(units > 0.0, units, asked or 1.0)
 
 

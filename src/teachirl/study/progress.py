@@ -15,18 +15,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
-
-from rich import progress as rich
-from rich.console import Console, RenderableType
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from ..errors import legible
 
-# How often the bars are drawn, a second.
-REFRESHED = 2
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from .bars import Bars
 
 
 @dataclass(eq=False)
@@ -42,7 +38,7 @@ class Part:
     """
 
     progress: Progress
-    row: rich.TaskID
+    row: int
     total: int
     done: int
     weight: float
@@ -73,16 +69,11 @@ class Progress:
     ) -> None:
         self.clock, self.latest = clock, clock()
         self.parts: list[Part] = []
-        self.bars = _Bars(
-            rich.TextColumn("{task.description}", markup=False),
-            rich.BarColumn(),
-            rich.MofNCompleteColumn(),
-            _TimeLeft(self),
-            console=console,
-            disable=console is None,
-            refresh_per_second=REFRESHED,
-        )
-        self.in_all = self.bars.add_task("in all", total=0, visible=False)
+        self.bars: Bars | None = None
+        if console is not None:
+            from .bars import Bars
+
+            self.bars = Bars(self, console)
 
     def __reduce__(self) -> tuple[type[Progress], tuple[()]]:
         """Copies, also in other processes, have no terminal: they are silent."""
@@ -93,15 +84,21 @@ class Progress:
         """On the terminal that stderr is; silent if it is none."""
         # A command filters what it prints; bars are drawn with what it filters.
         stream = getattr(sys.stderr, "unfiltered", sys.stderr)
-        return cls(Console(file=stream) if stream.isatty() else None)
+        if not stream.isatty():
+            return cls()
+        from rich.console import Console
+
+        return cls(Console(file=stream))
 
     def __enter__(self) -> Progress:
         self.lap()
-        self.bars.start()
+        if self.bars is not None:
+            self.bars.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.bars.stop()
+        if self.bars is not None:
+            self.bars.stop()
 
     def part(
         self,
@@ -114,7 +111,9 @@ class Progress:
     ) -> Part:
         """A part of `total` units, `done` of them earlier, which ends within some seconds from now
         in any case; name all before the work begins."""
-        row = self.bars.add_task(legible(name), total=total)
+        if self.bars is not None:
+            self.bars.add_task(legible(name), total=total)
+        row = len(self.parts) + 1  # the first is that of all
         self.parts.append(Part(self, row, total, done, weight, self.clock() + within))
         self.show()
         return self.parts[-1]
@@ -150,35 +149,22 @@ class Progress:
     @property
     def drawn(self) -> bool:
         """Whether anybody sees it."""
-        return not self.bars.disable
+        return self.bars is not None
 
     def show_table(self, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """A table above the bars, instead of the one that is there."""
-        table = Table(*map(legible, headings), box=None, pad_edge=False, header_style="")
-        for row in rows:
-            table.add_row(*(Text(legible(cell)) for cell in row))
-        self.bars.table = table
+        if self.bars is not None:
+            self.bars.show_table(headings, rows)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
         """The bars make room for what is printed within the block, which is then the last that is
         left on the screen."""
-        drawn = self.bars.live.is_started
-        if drawn:
-            self.bars.live.transient = True
-            self.bars.stop()
-        try:
+        if self.bars is None:
             yield
-        finally:
-            if drawn:
-                # The old display would begin by clearing its lines, where others are by now.
-                self.bars.live = Live(
-                    console=self.bars.console,
-                    refresh_per_second=REFRESHED,
-                    transient=True,
-                    get_renderable=self.bars.get_renderable,
-                )
-                self.bars.start()
+            return
+        with self.bars.paused():
+            yield
 
     def lap(self) -> float:
         """Seconds since the last call."""
@@ -187,37 +173,12 @@ class Progress:
 
     def show(self) -> None:
         """Bring the bars up to date."""
-        for row, parts in self.rows.items():
-            done, total = sum(part.done for part in parts), sum(part.total for part in parts)
-            self.bars.update(row, completed=done, total=total)
-        self.bars.update(self.in_all, visible=len(self.parts) > 1)
+        if self.bars is not None:
+            for row, parts in self.rows.items():
+                done, total = sum(part.done for part in parts), sum(part.total for part in parts)
+                self.bars.show(row, done, total)
 
     @property
-    def rows(self) -> dict[rich.TaskID, list[Part]]:
+    def rows(self) -> dict[int, list[Part]]:
         """What each row of the bars is about."""
-        return {self.in_all: self.parts} | {part.row: [part] for part in self.parts}
-
-
-class _Bars(rich.Progress):
-    """Bars below a table, which goes with them."""
-
-    table: Table | None = None
-
-    def get_renderables(self) -> Iterator[RenderableType]:
-        if self.table is not None and not self.finished:
-            yield self.table
-        yield from super().get_renderables()
-
-
-class _TimeLeft(rich.ProgressColumn):
-    """The time left, anew whenever the bars are drawn."""
-
-    def __init__(self, progress: Progress) -> None:
-        super().__init__()
-        self.progress = progress
-
-    def render(self, task: rich.Task) -> Text:
-        parts = self.progress.rows.get(task.id, [])  # which is drawn as soon as it is there
-        going = any(part.done < part.total for part in parts)
-        left = self.progress.seconds_left(*parts) if going else None
-        return Text("" if left is None else f"{timedelta(seconds=round(left))} left")
+        return {0: self.parts} | {part.row: [part] for part in self.parts}

@@ -21,15 +21,15 @@ from ..arrays import Floats, frozen
 from ..errors import require
 from ..learners import Informed, Learner, Projection
 from ..learners.asking import learned_by
-from ..learners.learner import divided, even_scale, even_units
+from ..learners.learner import divided, even_scale, units_of
 from ..learners.projection import Pursuit
 from ..mdp import kernels
-from ..mdp.model import MDP
 from ..mdp.occupancy import feature_expectations, occupancy, state_occupancy
 from ..mdp.policy import Policy
 from ..precision import SEARCH_TIE, first_largest
 from ..teaching.task import Task
 from ..teaching.teacher import Choice, Situation
+from ..views.linear_algebra import combined
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ class PerfGreedy:
             if name in earned:
                 rewards.append(earned[name])
                 continue
-            view = situation.view.extend(row)
-            seen, target = view.observe(task.mdp), view.matrix @ shown
-            reward = rehearsal.earned(seen, target) if rehearsal else None
+            matrix = np.vstack([situation.view.matrix, row])
+            reward = rehearsal.earned(matrix, matrix @ shown) if rehearsal else None
             if reward is None:
+                seen, target = situation.view.extend(row).observe(task.mdp), matrix @ shown
                 episodes = situation.demonstration.trajectories
                 policy = learned_by(learner, seen, target, start, episodes).policy
                 reward = float(task.weights @ feature_expectations(task.mdp, policy))
@@ -149,14 +149,17 @@ class _Rehearsal:
     """
 
     def __init__(self, learner: Projection, task: Task, start: Policy) -> None:
-        self.learner, self.rewards = learner, task.mdp.rewards(task.weights)
+        self.learner, self.mdp = learner, task.mdp
+        self.rewards = task.mdp.rewards(task.weights)
         self.x, self.visits = occupancy(task.mdp, start), state_occupancy(task.mdp, start)
 
-    def earned(self, seen: MDP, target: Floats) -> float | None:
-        """What the learner earns in the end; None if only the learner itself can tell."""
-        learner, units = self.learner, even_units(seen, target)
-        mu, target = np.asarray(seen.features.T @ self.visits) / units, target / units
-        seen = seen.with_features(divided(seen.features, units))
+    def earned(self, matrix: Floats, target: Floats) -> float | None:
+        """What the learner earns in the end who sees these combinations [ℓ, k] of the features;
+        None if only the learner itself can tell."""
+        learner, phi = self.learner, combined(self.mdp.features, matrix)
+        units = units_of(phi, self.mdp.dynamics, target)
+        mu, target = np.asarray(phi.T @ self.visits) / units, target / units
+        seen = self.mdp.with_features(divided(phi, units))
         goal = learner.tolerance * even_scale(seen)
         begun = float(kernels.length(mu - target))
         if begun <= goal:

@@ -125,6 +125,15 @@ def extended_basis(basis: Floats, rows: Floats) -> Floats:
     return np.vstack([basis, (np.copysign(1.0, np.diagonal(triangle)) * orthonormal).T])
 
 
+def combined(features: Any, matrix: Floats) -> Any:
+    """What the rows of a matrix [ℓ, k] see of features [n, k], an array or sparse: [n, ℓ]."""
+    if isinstance(features, np.ndarray):
+        return features @ matrix.T
+    # A selection of sparse features stays sparse; dense combinations of them do not.
+    few = np.count_nonzero(matrix) <= 0.1 * matrix.size
+    return features @ (sp.csr_array(matrix.T) if few else matrix.T)
+
+
 def directions(features: Any, target: Floats) -> Floats | None:
     """V [ℓ, r], orthonormal columns whose span has the target [ℓ] and the rows of the features
     [n, ℓ], an array or sparse; None if that is all there is, r = ℓ."""
@@ -334,6 +343,7 @@ def shortest_multipliers(A: Floats, Q: Floats, coordinates: Floats) -> Floats:
 __all__ = [
     "as_rows",
     "axes",
+    "combined",
     "directions",
     "extended_basis",
     "gathered",

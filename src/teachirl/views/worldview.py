@@ -24,6 +24,7 @@ from ..mdp.estimated import EstimatedMDP
 from ..mdp.model import MDP, check_is_mdp
 from ..precision import EPS, RESIDUAL
 from .linear_algebra import (
+    combined,
     extended_basis,
     least_singular_value,
     shortest_multipliers,
@@ -272,12 +273,7 @@ class Worldview:
         array([0., 0., 1., 0., 0.])
         """
         check_worldview(self, mdp)
-        if isinstance(mdp.features, np.ndarray):
-            return mdp.with_features(mdp.features @ self.matrix.T, self.names)
-        # A selection of sparse features stays sparse; dense combinations of them do not.
-        few = np.count_nonzero(self.matrix) <= 0.1 * self.matrix.size
-        seen = mdp.features @ (sp.csr_array(self.matrix.T) if few else self.matrix.T)
-        return mdp.with_features(seen, self.names)
+        return mdp.with_features(combined(mdp.features, self.matrix), self.names)
 
     def multipliers(self, coordinates: Floats) -> Floats:
         """The shortest θ with Aᵀθ = basisᵀ · coordinates.
