@@ -39,17 +39,20 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
+SCORES := out/bench
 bench: $(PEERS)
-	$(BIN)/python benchmarks/planning.py --seconds-limit 30
-	$(BIN)/python benchmarks/models.py --seconds-limit 30
+	mkdir -p $(SCORES)
+	$(BIN)/python benchmarks/planning.py --seconds-limit 30 --csv $(SCORES)/planning.csv
+	$(BIN)/python benchmarks/models.py --seconds-limit 30 --csv $(SCORES)/models.csv
 	$(BIN)/python benchmarks/worlds.py
 	$(BIN)/python benchmarks/risk.py
-	$(BIN)/python benchmarks/worst_case.py
+	$(BIN)/python benchmarks/worst_case.py --csv $(SCORES)/worst_case.csv
 	$(BIN)/python benchmarks/learners.py
-	$(BIN)/python benchmarks/teachers.py
-	$(BIN)/python benchmarks/commands.py
+	$(BIN)/python benchmarks/teachers.py --csv $(SCORES)/teachers.csv
+	$(BIN)/python benchmarks/commands.py --csv $(SCORES)/commands.csv
 	$(BIN)/python benchmarks/studio.py
 	$(BIN)/python benchmarks/studio.py --load
+	$(BIN)/python benchmarks/summary.py $(SCORES)
 
 # Broken links fail; what is built asks for no font and no script from elsewhere.
 docs: $(DOCS)
