@@ -19,7 +19,7 @@ import csv
 import io
 import json
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
