@@ -127,6 +127,22 @@ def test_a_soft_plan_in_pieces(name, monkeypatch, looks):
     assert all(np.array_equal(*pair) for pair in zip(*found, strict=True))
 
 
+@pytest.mark.parametrize("name", ["slip", "mixing"])
+def test_how_likely_choices_are_in_pieces(name, monkeypatch, looks):
+    model = SoftModel(world(name))
+    w = np.random.default_rng(1).normal(size=model.mdp.n_features)
+    seen = np.arange(0, model.mdp.n_pairs, 5)
+    choices = seen, np.ones(len(seen)), np.full(len(seen), 0.25)
+    found = []
+    for piece in (1, 1 << 40):
+        monkeypatch.setattr(kernels, "PIECE", piece)
+        looks.clear()
+        v = np.zeros(model.mdp.n_states)
+        found.append((model.likelihoods(w, choices, 24)(10.0, v), v))
+        assert len(looks) == 1 if piece > 1 else len(looks) > 5
+    assert found[0][0] == found[1][0] < 0.0 and np.array_equal(found[0][1], found[1][1])
+
+
 def test_a_soft_plan_out_of_time(looks):
     model = SoftModel(world("slip"))
     for work in (lambda: model.at(np.ones(16)), lambda: model.visits(np.full(256, 0.25))):
