@@ -10,6 +10,7 @@ import teachirl as ti
 from exact import exact, exact_optimum, exact_value
 from teachirl.mdp import kernels
 from teachirl.mdp.kernels.layouts import sparse_layout
+from teachirl.mdp.kernels.linear import APART, CHAINS, PAGE, stretch
 from teachirl.testing import mdps, weights
 
 PAPER_WEIGHTS = np.array([-1, -0.5, 0, 0.5, 1]) / np.linalg.norm([-1, -0.5, 0, 0.5, 1])
@@ -472,3 +473,11 @@ def test_discounts_at_the_edges(discount):
         assert plan.lower <= plan.value <= plan.upper
     if discount < 0.5:
         assert abs(ti.optimal_policy(mdp, [0, 0, 1.0]).value - 1 / 3) < 1e-12
+
+
+@pytest.mark.parametrize("n", [*range(0, 200, 7), 4095, 4096, 128**2, 256**2, 1000**2, 512 * 3000])
+def test_chains_of_a_sweep_do_not_get_in_each_others_way(n):
+    length = int(stretch.py_func(np.uint64(n)))
+    assert 0 <= n // CHAINS - length <= 16 and (length == n // CHAINS or n >= CHAINS * PAGE)
+    for d in range(1, CHAINS if n >= CHAINS * PAGE else 0):
+        assert APART <= d * length % PAGE <= PAGE - APART

@@ -296,8 +296,8 @@ def _bellman(layout, reward, v, s, discount):
                 if value > best:
                     best = value
                     choice = a
-            shared = (1.0 - layout.own) / len(layout.unroll)
-            return reward.values[s] + discount * (layout.own * best + shared * total), choice
+            mine, shared = discount * layout.own, discount * (1.0 - layout.own) / len(layout.unroll)
+            return (reward.values[s] + shared * total) + mine * best, choice
 
         return table_state
     if is_a(layout, Table):

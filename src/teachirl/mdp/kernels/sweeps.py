@@ -17,7 +17,7 @@ from .layouts import (
     pair_reward,
     part,
 )
-from .linear import CHAINS, LEFT, STEPS, Following, bicgstab, copy
+from .linear import CHAINS, LEFT, STEPS, Following, bicgstab, copy, stretch
 
 PAIRS_OF_SWEEPS = 3  # forward and backward, between two looks at the residual
 LANES = 32  # rewards swept together: enough vector operations to hide the latency of each
@@ -29,28 +29,20 @@ CUT_SHORT, ENDED = range(2)
 
 
 @part
-def sweep(layout, reward, v, discount, enough):
-    """Gauss–Seidel backups in place, once forward and, if that has changed a state by more than
-    `enough`, once backward; whether it has.
+def sweep(layout, reward, v, discount):
+    """Gauss–Seidel backups in place, once forward and once backward.
 
     The states are cut into CHAINS stretches that advance in turn: each update waits for its
     neighbour's, and waiting for eight at a time takes as long as waiting for one.
     """
     n, chains, one, zero = np.uint64(v.size), np.uint64(CHAINS), np.uint64(1), np.uint64(0)
-    length = n // chains
-    change = 0.0
+    length = stretch(n)
     for i in range(zero, length):
         for chain in range(zero, chains):
             s = chain * length + i
-            fresh = bellman(layout, reward, v, s, discount)[0]
-            change = max(change, abs(fresh - v[s]))
-            v[s] = fresh
+            v[s] = bellman(layout, reward, v, s, discount)[0]
     for s in range(chains * length, n):
-        fresh = bellman(layout, reward, v, s, discount)[0]
-        change = max(change, abs(fresh - v[s]))
-        v[s] = fresh
-    if change <= enough:
-        return False
+        v[s] = bellman(layout, reward, v, s, discount)[0]
     for i in range(zero, n - chains * length):
         s = n - one - i
         v[s] = bellman(layout, reward, v, s, discount)[0]
@@ -59,6 +51,14 @@ def sweep(layout, reward, v, discount, enough):
         for chain in range(zero, chains):
             s = chain * length + i
             v[s] = bellman(layout, reward, v, s, discount)[0]
+
+
+@part
+def settled(layout, reward, v, discount, enough):
+    """Whether no backup changes v by more than `enough`."""
+    for s in range(np.uint64(0), np.uint64(v.size)):
+        if not abs(bellman(layout, reward, v, s, discount)[0] - v[s]) <= enough:
+            return False
     return True
 
 
@@ -279,10 +279,11 @@ def solve(layout, reward, v, choice, discount, target, rounds, state, memory, wo
             if not evaluate(layout, v, backed_up, choice, discount, target, work, state, allowed):
                 return low, high, PAUSED
             left -= np.int64(6 * (state[STEPS] - begun))
-        if state[STALLED] % 2.0 == 0.0:
+        # Where a walk has found the optimum, there is nothing left to sweep.
+        done = is_deterministic(layout) and settled(layout, reward, v, discount, enough)
+        if state[STALLED] % 2.0 == 0.0 and not done:
             for _ in range(PAIRS_OF_SWEEPS):
-                if not sweep(layout, reward, v, discount, enough):
-                    break  # the walk has found the optimum
+                sweep(layout, reward, v, discount)
         state[ROUND] += 1.0
 
 
