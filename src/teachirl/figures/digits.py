@@ -38,10 +38,10 @@ def visible(value: float, scale: float) -> str:
 
 def alike(first: float, second: float) -> tuple[str, str]:
     """Two amounts to be compared, both to the last of the four digits of the larger; what would
-    be 0 by that, and is not, to its own.
+    be 0 by that, and is not, to its first.
 
-    >>> alike(0.000001132, 2.004), alike(17.3, 0.0437), alike(1e-15, 2.0)
-    (('0.000001', '2.004'), ('17.3', '0.04'), ('0', '2'))
+    >>> alike(0.000001132, 0.6121), alike(17.3, 0.0437), alike(1e-15, 2.0)
+    (('0.000001', '0.6121'), ('17.3', '0.04'), ('0', '2'))
     """
     larger = max(abs(first), abs(second))
     size = _exact(larger)
@@ -49,7 +49,9 @@ def alike(first: float, second: float) -> tuple[str, str]:
 
     def shown(value: float) -> str:
         rounded = round(value, -last) + 0.0
-        return number(rounded) if rounded else number(value, larger)
+        if rounded:
+            return number(rounded)
+        return "0" if number(value, larger) == "0" else number(value, digits=1)
 
     return shown(first), shown(second)
 
