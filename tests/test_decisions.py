@@ -24,7 +24,7 @@ from teachirl.app.decisions import (
     plan,
     simulations,
 )
-from teachirl.app.decisions.at_once import tried_at_once
+from teachirl.app.decisions.at_once import showing_all, tried_at_once
 from teachirl.app.decisions.comparison import differences
 from teachirl.app.decisions.doubt import weight_doubt
 from teachirl.app.decisions.readings import readings
@@ -990,6 +990,10 @@ class TestPlan:
         assert found.steps[1].guaranteed > guaranteed(asked, [found.steps[1].feature])
 
 
+def interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
 class TestVeryManyFeatures:
     """More than can be searched: a greedy plan, and what was found before it began."""
 
@@ -1023,6 +1027,34 @@ class TestVeryManyFeatures:
             assert asked.budget is None or len(each.taught) <= asked.budget
             assert asked.max_cost is None or asked.task.costs[[*each.taught]].sum() <= 3.0
 
+    @pytest.mark.parametrize(
+        ("limits", "whole"),
+        [("", True), ("max_cost = 6.5", True), ("max_cost = 6.4", False), ("budget = 3", False)],
+    )
+    def test_what_the_reward_is_made_of_is_enough(self, problem, limits, whole):
+        asked = problem(f"{GRID}[plan]\n{limits}\n")
+        found = showing_all(asked, tried_at_once(asked, Patience())[0], Patience())
+        assert (found is not None) == whole
+        if found is not None:
+            assert [asked.task.names[each] for each in found.taught] == [
+                "cell 3",
+                "cell 9",
+                "cell 15",
+                "cell 0",
+            ]
+            assert asked.task.guaranteed_by(found.worst_case) > 1.0 - 1e-6
+
+    def test_without_time_for_more_that_is_the_plan(self, problem, monkeypatch):
+        monkeypatch.setattr("teachirl.app.decisions.set_to_teach.MOST", 2)
+        monkeypatch.setattr(GapGreedy, "choose", interrupted)
+        monkeypatch.setattr(
+            "teachirl.app.decisions.set_to_teach.tried_at_once",
+            lambda *_: tried_at_once(*_)[:1],
+        )
+        found = plan(problem(GRID))
+        assert found.cut is Cut.INTERRUPTED and found.stop == 4
+        assert found.steps[-1].cost == 6.5 and found.steps[-1].guaranteed > 1.0 - 1e-6
+
     @pytest.mark.parametrize("cut", [Cut.OUT_OF_TIME, Cut.INTERRUPTED])
     @pytest.mark.parametrize("chosen", [0, 1])
     def test_a_race_that_is_cut_short_does_not_lose_it(
@@ -1048,7 +1080,7 @@ class TestVeryManyFeatures:
         for step in range(len(taught) + 1):
             value = brute_force(None)[frozenset(taught[:step])][1]
             assert found.steps[step].guaranteed == pytest.approx(value, abs=1e-5)
-        assert f'"{len(once)} sets of features were tried' in json.dumps(said(asked, found))
+        assert f'"{len(once) + 1} sets of features were tried' in json.dumps(said(asked, found))
 
     def test_what_a_teacher_ended_with_counts(self, problem, monkeypatch):
         whole = plan(problem(GRID))
@@ -1058,11 +1090,8 @@ class TestVeryManyFeatures:
         assert found.steps[-1].guaranteed >= whole.steps[-1].guaranteed - 1e-3
 
     def test_how_near_it_is_to_the_best_set_is_left_out_when_time_is_up(self, problem, monkeypatch):
-        def late(*_, **__):
-            raise KeyboardInterrupt
-
         asked = problem(GRID)
-        monkeypatch.setattr("teachirl.teaching.lesson.greedy_gap", late)
+        monkeypatch.setattr("teachirl.teaching.lesson.greedy_gap", interrupted)
         found = plan(asked)
         assert found.stop > 0 and found.gap is None and found.cut is Cut.INTERRUPTED
 

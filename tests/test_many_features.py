@@ -229,7 +229,7 @@ def test_simulated_learners_see_one_sparse_row_at_a_time(monkeypatch):
     now = situation(task)
     assert isinstance(task.teachable, SparseRows)
     monkeypatch.setattr(SparseRows, "__array__", pytest.fail)
-    learner, asked = ti.learners.Projection(), []
+    learner, asked = ti.learners.MinNormPoint(), []  # whom nobody rehearses
     observe = ti.Worldview.observe
     monkeypatch.setattr(
         ti.Worldview, "observe", lambda self, mdp: asked.append(self) or observe(self, mdp)

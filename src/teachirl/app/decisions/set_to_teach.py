@@ -17,13 +17,13 @@ from ...teachers.set_bounds import MOST
 from ...teaching.rounds import Proved
 from ...teaching.teacher import Choice, Situation
 from ..problem import Problem
-from .at_once import tried_at_once
+from .at_once import showing_all, tried_at_once
 from .kept import Kept
 from .limited_sets import LimitedSets
 from .patience import Cut, Patience
 from .set_search import Known, Mask, SetSearch, Watch
 from .whole_reward import first_look
-from .worth import CLEARLY, at_stake
+from .worth import CLEARLY, at_stake, whole_range, worth_of
 
 # Of the time for the search, what is added to find what a plan does not need.
 THIN = 0.25
@@ -167,14 +167,21 @@ def set_to_teach(
 def _at_once(problem: Problem, patience: Patience, free: int) -> SetToTeach | None:
     """What helps, found without a comparison of all features; None if nothing was."""
     tried = tried_at_once(problem, patience)
+    whole = showing_all(problem, tried[0], patience) if tried else None
+    tried += [] if whole is None else [whole]
     proved = {frozenset(each.taught): each.worst_case.lower for each in tried}
-    best = first_largest([each.worst_case.lower for each in tried], 0.0) if tried else 0
+    asked = max((problem.aims.reward_asked(goal) for goal in problem.aims), default=np.inf)
+    # The first that is enough, or that guarantees most.
+    ways = [min(each.worst_case.lower, asked) for each in tried]
+    best = first_largest(ways, worth_of(problem) * whole_range(problem.task)) if tried else 0
     if best == 0:
         return None
     order = tried[best].taught[len(problem.task.required) :]
 
     def known(taught: Sequence[int]) -> float:
-        return proved.get(frozenset(taught), -np.inf)
+        # What is guaranteed of who sees less is guaranteed.
+        have = frozenset(taught)
+        return max((least for each, least in proved.items() if each <= have), default=-np.inf)
 
     return SetToTeach(Searched.SOME, order, free, len(tried), known)
 
