@@ -7,10 +7,12 @@ import pytest
 
 import teachirl as ti
 from results import written
-from teachirl.app.decisions import Cut, assess, expert_account, frontier, plan
+from teachirl.app.decisions import Cut, assess, expert_account, frontier, over_rewards, plan
 from teachirl.app.decisions.worth import at_stake, risk_misleads, stretched, whole_range, worth_of
+from teachirl.app.document import plausible
 from teachirl.app.document.charts import plan_figure
 from teachirl.app.document.documents import answer
+from teachirl.app.problem import Show
 from teachirl.app.problem.goals import doing_nothing
 from teachirl.app.render.console import print_document
 from teachirl.app.render.json import contents
@@ -392,3 +394,23 @@ sees = ["cell 3"]
         assert found.steps[1].new_demonstration and found.steps[1].guaranteed > 0.6
         searched = said(problem, found)["searched"]
         assert searched.endswith("buys, where the file's demonstration is shown all along.")
+
+    def test_what_is_offered_is_what_would_be_chosen(self, tmp_path):
+        """Not what a shorter search finds, which proves nothing and may find less."""
+        problem = written(tmp_path, self.TEXT + self.MIX)
+        offered = plan(problem).show.best
+        chosen = replace(problem, show=Show.CHOSEN).chosen
+        assert repr(offered.status) == repr(chosen.status) == "OPTIMAL"
+        assert offered.guaranteed == chosen.guaranteed
+
+    def test_plans_for_other_rewards_that_buy_otherwise(self, courier, monkeypatch):
+        problem = courier(SPILLS, SPILT, DETECTORS, "[reward]\nwithin = 0.1")
+        found = plan(problem)
+        over = over_rewards(problem, found)
+        for always, why in (("acid", False), ("delivery", True)):
+            worth = (replace(over.worth[0], name=always, share=1.0),)
+            other = replace(over, worth=worth)
+            monkeypatch.setattr(plausible, "over_rewards", lambda *_, other=other: other)
+            [told] = [each for each in said(problem, found)["plausible"] if "Worth" in each]
+            assert told.startswith(f"Worth buying whatever the reward: {always};")
+            assert told.endswith("whole sets were searched, and it does without delivery.") == why

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...figures.digits import number, percent, percent_at_least, percent_at_most
 from ...teaching.goal import GoalKind
-from ..decisions import Assessment, GoalOver, OverRewards, TeachingPlan, over_rewards
+from ..decisions import Assessment, GoalOver, OverRewards, Searched, TeachingPlan, over_rewards
 from ..problem import Problem
 from .elements import Bullets, Column, Data, Element, Section, Sentence, Table
 from .notes import LEFT_OUT
@@ -55,10 +55,25 @@ def if_the_reward_is_another(problem: Problem, found: Assessment | TeachingPlan)
             if sure
             else f"No feature is in {tried}."
         )
+        said[-1] += _not_in_the_plan(found, sure)
     elements: list[Element] = [Bullets(tuple(map(Sentence, said)), "plausible")]
     elements += [_worst(problem, over), *_worth(over)]
     elements.append(Data("over_rewards", lambda: _numbers(over)))
     return Section(title, tuple(elements))
+
+
+def _not_in_the_plan(found: Assessment | TeachingPlan, sure: list[str]) -> str:
+    """Why a plan does without features that all those plans buy."""
+    if not isinstance(found, TeachingPlan) or found.chosen.searched is Searched.TEACHER:
+        return ""
+    bought = {step.name for step in found.taught}
+    without = [name for name in sure if name not in bought]
+    if not without:
+        return ""
+    return (
+        " They take one feature after another; for the plan above whole sets were searched, and it "
+        f"does without {', '.join(without)}."
+    )
 
 
 def one_of_several(problem: Problem) -> Sentence:
