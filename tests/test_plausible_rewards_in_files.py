@@ -87,6 +87,73 @@ def test_mistakes_have_their_place(tmp_path, reward, rows, message):
         read(tmp_path, f"[reward]\n{reward}\n", opinions=rows)
 
 
+WITHIN = '[reward]\nwithin = 0.2\n[reward.weights]\n"cell 1" = -1.0\n"cell 5" = 1.0\n'
+
+
+@pytest.mark.parametrize("slack", [1.1, 1.3])
+def test_a_loss_is_asked_for_under_all_of_them(tmp_path, slack):
+    """Each weight may be a fifth larger, and so may the loss be."""
+    lost = assess(read(tmp_path, WITHIN)).stakes.loss
+    problem = read(tmp_path, f"{WITHIN}[plan]\nmax_loss = {slack * lost}\nat_least = -99\n")
+    found = assess(problem)
+    assert found.stakes.met and plan(problem).reached
+    loss, reward = over_rewards(problem, found).goals
+    assert loss.amount == pytest.approx(1.2 * lost, rel=1e-4) and reward.met
+    assert (loss.met, loss.fails) == (slack == 1.3, slack == 1.1)
+    said = contents(answer(problem, found))
+    how = "holds under all" if slack == 1.3 else "fails under some"
+    assert any(f"That {how} of these: every learner" in each for each in said["plausible"])
+    assert [each["met"] for each in said["over_rewards"]["goals"]] == [slack == 1.3, True]
+    reason = contents(answer(problem, plan(problem)))["reason"]
+    assert reason.endswith("are guaranteed under the weights that it is planned for.")
+
+
+def test_what_cannot_be_said_of_all_of_them_is_not(tmp_path):
+    asked = 'max_loss = "99 %"\nguarantee = 0.01\nbaseline = "uniform"\nlimits = { "cell 2" = 9 }'
+    problem = read(tmp_path, f"{WITHIN}[plan]\n{asked}\n")
+    found = assess(problem)
+    over = over_rewards(problem, found).goals
+    assert [(each.goal.kind.value, each.met, each.fails) for each in over] == [
+        ("guarantee", None, False),
+        ("max_loss", None, False),
+    ]
+    said = contents(answer(problem, found))["plausible"]
+    assert sum("was not looked at" in each for each in said) == 2
+
+
+def test_worth_buying_asks_for_what_the_file_does(tmp_path):
+    """A goal that holds as things stand is one for which nothing is bought."""
+    lost = assess(read(tmp_path, WITHIN)).stakes.loss
+    for share, buys in ((2.0, False), (0.5, True)):
+        problem = read(tmp_path, f"{WITHIN}[plan]\nmax_loss = {share * lost}\n")
+        found = plan(problem)
+        worth = over_rewards(problem, found).worth
+        assert bool(found.taught) == any(each.share > 0 for each in worth) == buys
+
+
+def test_what_a_plan_turns_out_not_to_need_is_not_worth_buying():
+    """A bell tells the worse of two spills for little; a lamp, dearer, tells both."""
+    moves = np.ones((1, 3, 1))
+    features = np.array([[[0.0, 0.0], [2.0, 1.0], [1.0, 0.0]]])  # spilt, bell
+    world = ti.MDP.from_arrays(moves, features, discount=0.5, first="state")
+    several = ti.Rewards.listed([[-1.0, 0.0], [-2.0, 0.0]])
+    blind = ti.Worldview(np.zeros((0, 2)))
+    task = ti.Task(world, several, blind, np.eye(2), costs=[5.0, 0.1], names=["lamp", "bell"])
+    rng = np.random.default_rng(0)
+    planned = ti.teach(
+        task,
+        ti.teachers.GapGreedy(),
+        ti.learners.MinNormPoint(),
+        rng=rng,
+        max_cost=99.0,
+        tolerance=-1.0,
+    )
+    assert [task.names[each.taught] for each in planned.rounds[1:]] == ["bell", "lamp"]
+    for until, bought in ((None, ["lamp"]), (1.0, ["lamp"]), (0.4, ["bell"])):
+        found = ti.worth_buying(task, ti.teachers.GapGreedy(), rng=rng, until=until, max_cost=99.0)
+        assert [each.name for each in found if each.share > 0] == bought
+
+
 def test_one_reward_has_no_such_section(tmp_path):
     problem = read(tmp_path, '[reward.weights]\n"cell 5" = 1.0\n')
     assert problem.rewards is None and over_rewards(problem, assess(problem)) is None

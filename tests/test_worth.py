@@ -7,10 +7,12 @@ import pytest
 
 import teachirl as ti
 from results import written
-from teachirl.app.decisions import Cut, assess, expert_account, frontier, plan
+from teachirl.app.decisions import Cut, assess, expert_account, frontier, over_rewards, plan
 from teachirl.app.decisions.worth import at_stake, risk_misleads, stretched, whole_range, worth_of
+from teachirl.app.document import plausible
 from teachirl.app.document.charts import plan_figure
 from teachirl.app.document.documents import answer
+from teachirl.app.problem import Show
 from teachirl.app.problem.goals import doing_nothing
 from teachirl.app.render.console import print_document
 from teachirl.app.render.json import contents
@@ -327,3 +329,88 @@ def test_of_sets_that_cost_the_same_the_better_one_is_enough(courier):
         assert [step.name for step in found.taught] == ["patients"]
         assert found.steps[-1].cost == 4.0 and found.reached
         assert frontier(problem).enough.features == ("patients",)
+
+
+class TestWhoDoesNothing:
+    """The measure of what is worth little: by an action's name, or as the file says."""
+
+    @pytest.mark.parametrize("name", ["hold", "Stay", "no_op", "rest"])
+    def test_an_action_has_a_name_for_it(self, tmp_path, name):
+        moves = f"state,action,next_state,probability\nhere,{name},here,1\nhere,go,here,1\n"
+        (tmp_path / "t.csv").write_text(moves)
+        (tmp_path / "f.csv").write_text(f"state,action,goods\nhere,{name},0\nhere,go,1\n")
+        world = '[world]\ntransitions = "t.csv"\nfeatures = "f.csv"\ndiscount = 0.9\n'
+        rest = '[reward.weights]\ngoods = 1.0\n[learner]\nsees = ["goods"]\n'
+        problem = written(tmp_path, world + rest + '[plan]\nbaseline = "nothing"\n')
+        assert (problem.idle.kind, problem.idle.name) == ("nothing", name)
+        assert problem.baseline.name == name
+
+    def test_the_file_may_say_it(self, tmp_path):
+        """Beside who acts at random, and crashes, one that coasts for ever does well."""
+        ways = {"coast": "0,0", "go": "1,0", "crash": "0,1"}
+        moves = "".join(f"here,{way},here,1\n" for way in ways)
+        (tmp_path / "t.csv").write_text("state,action,next_state,probability\n" + moves)
+        rows = "".join(f"here,{way},{has}\n" for way, has in ways.items())
+        (tmp_path / "f.csv").write_text("state,action,goods,harm\n" + rows)
+        (tmp_path / "shown.csv").write_text("state,action\nhere,coast\n")
+        world = '[world]\ntransitions = "t.csv"\nfeatures = "f.csv"\ndiscount = 0.9\n'
+        rest = "[reward.weights]\ngoods = 1.0\nharm = -1000.0\n[learner]\nsees = []\n"
+        shown = '[demonstration]\npolicy = "shown.csv"\n'
+        for said_so, kind in (('{ action = "coast" }', "action"), ('"uniform"', "uniform")):
+            text = f"{world}{rest}[plan]\nbaseline = {said_so}\n"
+            account = expert_account(written(tmp_path, text + shown))
+            assert account.idle.kind == kind and account.hardly_better == (kind == "action")
+            least = "always coast earns (0)" if kind == "action" else "acting at random earns ("
+            problem = written(tmp_path, text)
+            assert f"and less than {least}" in said(problem, assess(problem))["in_reward"]
+
+
+class TestWhatElseToShow:
+    """A policy that is chosen for the learner as it is caps what teaching can do."""
+
+    TEXT = """
+[world]
+name = "chain"
+[reward.weights]
+"cell 1" = -2.0
+"cell 2" = -1.0
+"cell 4" = 1.0
+"cell 5" = 2.0
+[learner]
+sees = ["cell 3"]
+"""
+    MIX = '[[teach.feature]]\nname = "mix"\nweights = { "cell 1" = 1.0, "cell 4" = 1.0 }\n'
+
+    def test_who_chooses_again_is_named(self, tmp_path):
+        problem = written(tmp_path, f'{self.TEXT}{self.MIX}[demonstration]\nshow = "choose"\n')
+        found = plan(problem)
+        reason = said(problem, found)["reason"]
+        assert found.cap is not None and "unless something else is shown. It was chosen" in reason
+        assert reason.endswith('teacher = "JointGreedy" in [plan] chooses anew after each feature.')
+
+    def test_a_curve_is_about_what_the_file_shows(self, tmp_path):
+        problem = written(tmp_path, f'{self.TEXT}{self.MIX}[plan]\nteacher = "JointGreedy"\n')
+        found = plan(problem)
+        assert found.steps[1].new_demonstration and found.steps[1].guaranteed > 0.6
+        searched = said(problem, found)["searched"]
+        assert searched.endswith("buys, where the file's demonstration is shown all along.")
+
+    def test_what_is_offered_is_what_would_be_chosen(self, tmp_path):
+        """Not what a shorter search finds, which proves nothing and may find less."""
+        problem = written(tmp_path, self.TEXT + self.MIX)
+        offered = plan(problem).show.best
+        chosen = replace(problem, show=Show.CHOSEN).chosen
+        assert repr(offered.status) == repr(chosen.status) == "OPTIMAL"
+        assert offered.guaranteed == chosen.guaranteed
+
+    def test_plans_for_other_rewards_that_buy_otherwise(self, courier, monkeypatch):
+        problem = courier(SPILLS, SPILT, DETECTORS, "[reward]\nwithin = 0.1")
+        found = plan(problem)
+        over = over_rewards(problem, found)
+        for always, why in (("acid", False), ("delivery", True)):
+            worth = (replace(over.worth[0], name=always, share=1.0),)
+            other = replace(over, worth=worth)
+            monkeypatch.setattr(plausible, "over_rewards", lambda *_, other=other: other)
+            [told] = [each for each in said(problem, found)["plausible"] if "Worth" in each]
+            assert told.startswith(f"Worth buying whatever the reward: {always};")
+            assert told.endswith("whole sets were searched, and it does without delivery.") == why

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Ints
 from ..errors import InvalidInputError, require
 from ..learners import MinNormPoint
 from ..mdp import clock
 from ..mdp.rewards.rewards import Rewards
+from .goal import Promise
 from .goals import Goals
 from .matching import Matching
 from .task import Task
@@ -69,6 +69,8 @@ def worth_buying(
 ) -> tuple[FeatureWorth, ...]:
     """For each feature, in how many plans it is bought if the reward is any of several.
 
+    What a plan turns out not to need, as later features made up for it, is not bought.
+
     Parameters
     ----------
     task : Task
@@ -120,14 +122,43 @@ def worth_buying(
             tolerance=-1.0,
             mismatch=matching.mismatch,
         )
-        taught: Ints = np.array([each.taught for each in lesson.rounds[1:]], dtype=np.int64)
-        bought.append(np.isin(np.arange(len(task.names)), taught))
+        taught = [int(each.taught) for each in lesson.rounds[1:] if each.taught is not None]
+        needed = _needed(other, taught, until, matching)
+        bought.append(np.isin(np.arange(len(task.names)), needed))
         gains.append(_gains(other, matching))
     shares, added = np.mean(bought, axis=0), np.array(gains)
     return tuple(
         FeatureWorth(name, float(share), float(each.min()), float(np.median(each)), len(bought))
         for name, share, each in zip(task.names, shares, added.T, strict=True)
     )
+
+
+def _needed(
+    task: Task, taught: list[int], until: float | Goals | None, matching: Matching
+) -> list[int]:
+    """The features of a plan without those that it does not need, the dearest looked at first."""
+    asked = until if isinstance(until, Goals) else Goals(guarantee=until)
+    goals, shown = asked.of(task), task.demonstration
+
+    def promised(features: list[int]) -> Promise:
+        rows = task.teachable[np.array(features, dtype=np.int64)]
+        view = task.worldview.extend(rows) if features else task.worldview
+        known = task.worst_case(view, shown, matching, tolerance=CLOSELY)
+        return goals.promise(view, shown, matching, known=known)
+
+    if not taught:
+        return taught
+    whole = promised(taught)
+    enough = bool(goals) and not goals.unmet(whole)
+    needed = list(taught)
+    for each in sorted(set(taught) - set(task.required), key=lambda i: -float(task.costs[i])):
+        rest = [other for other in needed if other != each]
+        found = promised(rest)
+        as_good = found.performance >= whole.performance - CLOSELY
+        as_good &= goals.shortfall(found) <= goals.shortfall(whole) + CLOSELY
+        if not goals.unmet(found) if enough else as_good:
+            needed = rest
+    return needed
 
 
 def _gains(task: Task, matching: Matching) -> list[float]:

@@ -15,7 +15,7 @@ from .log_doubt import LogDoubt, PairDoubt, log_doubt
 from .once_recorded import OnceRecorded
 from .patience import Cut, Patience, TooLittleTimeError
 from .planning import plan
-from .plausible import OverRewards, over_rewards
+from .plausible import GoalOver, OverRewards, over_rewards
 from .policies import policies
 from .readings import Enough, Reading, Readings
 from .set_search import Known, Watch
@@ -45,6 +45,7 @@ __all__ = [
     "Feature",
     "FeatureRange",
     "Frontier",
+    "GoalOver",
     "GoalResult",
     "Guarantee",
     "Instead",

@@ -15,9 +15,10 @@ from .comparison import SAME_GUARANTEE, Difference, differences
 from .instead import Instead, shown_instead
 from .patience import Cut, Patience
 
-# Places from which a demonstration is sought only to say whether it is worth choosing one, and
+# Transitions up to which it takes a second to find the demonstration that would be chosen; places
+# from which another is sought beyond that, only to say whether it is worth choosing one; and
 # transitions up to which that takes seconds.
-STARTS, SOUGHT = 4, 50_000
+WHOLE, STARTS, SOUGHT = 5_000, 4, 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,18 +126,21 @@ def what_to_show(
         return replace(said, sought=False)
     if patience.cut is not Cut.INTERRUPTED:
         with patience.work(), clock.limited(patience.last):
-            best = best_demonstration(
-                problem.mdp,
-                problem.worldview,
-                problem.weights,
-                starts=STARTS,
-                rng=np.random.default_rng(problem.seed),
-                proof_solves=0,
-                indistinct=task.indistinct,
-            )
+            best = _sought(problem)
             offer = _offer(problem, best.demonstration, first, last)
             return replace(said, offer=offer, best=best)
     return replace(said, sought=False)
+
+
+def _sought(problem: Problem) -> Shown:
+    """What could be shown: what would be chosen, or in a larger world what a short search finds."""
+    mdp, view, weights = problem.mdp, problem.worldview, problem.weights
+    rng, indistinct = np.random.default_rng(problem.seed), problem.task.indistinct
+    if mdp.dynamics.transitions.nnz <= WHOLE:
+        return best_demonstration(mdp, view, weights, rng=rng, indistinct=indistinct)
+    return best_demonstration(
+        mdp, view, weights, starts=STARTS, rng=rng, proof_solves=0, indistinct=indistinct
+    )
 
 
 def _offer(problem: Problem, shown: Demonstration, first: Promise, last: Promise) -> Offer | None:

@@ -22,6 +22,7 @@ from .elements import Data, Fact, Headline, Section, Sentence
 from .expert import baseline_words, of_little_use
 from .inferred import other_weights
 from .notes import cut_short, nearness, why_below
+from .plausible import asked_of_the_reward
 from .recordings import once_enough
 from .sensitivity import how_frail
 from .stakes import (
@@ -74,7 +75,9 @@ def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
         reason = f"{most} are guaranteed: {_why_no_more(problem, plan)}."
     elif plan.ending is Ending.REACHED:
         was, is_ = ("were", "are") if are_many(goals) else ("was", "is")
-        reason = f"{all_asked_for(goals)} {was} asked for, and {is_} guaranteed."
+        doubted = problem.rewards is not None and asked_of_the_reward(problem)
+        under = " under the weights that it is planned for" if doubted else ""
+        reason = f"{all_asked_for(goals)} {was} asked for, and {is_} guaranteed{under}."
     else:
         reason = f"{goals_sentence(goals)} Why not: {_why_not(problem, plan)}."
     if plan.cap is not None:
@@ -82,6 +85,11 @@ def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
             f" What is shown has a relative performance of {percent_at_least(plan.cap)} itself: no "
             "more can be guaranteed unless something else is shown."
         )
+        if problem.chosen is not None and problem.world.model is None:
+            reason += (
+                ' It was chosen for what the learner sees now: teacher = "JointGreedy" in [plan] '
+                "chooses anew after each feature."
+            )
     stop = f"Stop after {counted(plan.stop, 'step')}. " if plan.stop else ""
     return f"{stop}{reason[:1].upper()}{reason[1:]}"
 
@@ -177,8 +185,15 @@ def _searched(problem: Problem, plan: TeachingPlan) -> str:
         return f"The sets that {plan.teacher} leads through were tried, no others."
     return (
         f"The sets that {plan.teacher} leads through were tried, no others: teachirl frontier says "
-        "what each cost buys."
+        f"what each cost buys{_if_shown_the_same(plan)}."
     )
+
+
+def _if_shown_the_same(plan: TeachingPlan) -> str:
+    """That a curve is about what the file shows, where the plan goes on to show something else."""
+    if not any(step.new_demonstration for step in plan.taught):
+        return ""
+    return ", where the file's demonstration is shown all along"
 
 
 def _part_way(problem: Problem, plan: TeachingPlan) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...figures.digits import number, percent, percent_at_least, percent_at_most
-from ..decisions import Assessment, OverRewards, TeachingPlan, over_rewards
+from ...teaching.goal import GoalKind
+from ..decisions import Assessment, GoalOver, OverRewards, Searched, TeachingPlan, over_rewards
 from ..problem import Problem
 from .elements import Bullets, Column, Data, Element, Section, Sentence, Table
 from .notes import LEFT_OUT
+from .stakes import asked_for
 
 # Weights that are told of the reward under which it is worst.
 TOLD = 8
@@ -44,6 +46,7 @@ def if_the_reward_is_another(problem: Problem, found: Assessment | TeachingPlan)
             f"Between {percent_at_least(certificate.lower)} and "
             f"{percent_at_most(certificate.upper)} nothing is proved: {certificate.status}."
         )
+    said += [_of_goal(each) for each in over.goals]
     sure = [each.name for each in over.worth if each.always]
     if over.worth:
         tried = f"the plans for all {over.worth[0].tried} plausible rewards that were tried"
@@ -52,10 +55,25 @@ def if_the_reward_is_another(problem: Problem, found: Assessment | TeachingPlan)
             if sure
             else f"No feature is in {tried}."
         )
+        said[-1] += _not_in_the_plan(found, sure)
     elements: list[Element] = [Bullets(tuple(map(Sentence, said)), "plausible")]
     elements += [_worst(problem, over), *_worth(over)]
     elements.append(Data("over_rewards", lambda: _numbers(over)))
     return Section(title, tuple(elements))
+
+
+def _not_in_the_plan(found: Assessment | TeachingPlan, sure: list[str]) -> str:
+    """Why a plan does without features that all those plans buy."""
+    if not isinstance(found, TeachingPlan) or found.chosen.searched is Searched.TEACHER:
+        return ""
+    bought = {step.name for step in found.taught}
+    without = [name for name in sure if name not in bought]
+    if not without:
+        return ""
+    return (
+        " They take one feature after another; for the plan above whole sets were searched, and it "
+        f"does without {', '.join(without)}."
+    )
 
 
 def one_of_several(problem: Problem) -> Sentence:
@@ -70,10 +88,37 @@ def one_of_several(problem: Problem) -> Sentence:
     Sentence
     """
     assert problem.rewards is not None
+    asked = ", what was asked for as well" if asked_of_the_reward(problem) else ""
     return Sentence(
         f"The reward is not known exactly ({problem.rewards.sentence}), and this is about the "
-        "weights that it is planned for: what holds under the others is told further down."
+        f"weights that it is planned for{asked}: what holds under the others is told further down."
     )
+
+
+def asked_of_the_reward(problem: Problem) -> bool:
+    """Whether a goal depends on the reward, as all but limits do.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    bool
+    """
+    return any(goal.kind is not GoalKind.LIMIT for goal in problem.goals)
+
+
+def _of_goal(over: GoalOver) -> str:
+    """Whether a goal is met under all of the rewards."""
+    wanted = asked_for(over.goal, *(() if over.amount is None else (over.amount,)))
+    if over.certificate is None:
+        return f"Asked for: {wanted}. Whether that holds under all of these was not looked at."
+    how = "is not proved of all of these"
+    if over.met or over.fails:
+        how = "holds under all of these" if over.met else "fails under some of these"
+    proved = over.certificate.sentence
+    return f"Asked for: {wanted}. That {how}: {proved[:1].lower()}{proved[1:]}"
 
 
 def _worst(problem: Problem, over: OverRewards) -> Table:
@@ -123,7 +168,16 @@ def _numbers(over: OverRewards) -> dict[str, object]:
         "confidence": found.confidence,
         "worst_weights": found.weights.tolist(),
         "status": found.status.name,
+        "goals": [
+            {
+                "kind": each.goal.kind.value,
+                "wanted": each.goal.wanted,
+                "guaranteed": each.amount,
+                "met": each.met,
+            }
+            for each in over.goals
+        ],
     }
 
 
-__all__ = ["if_the_reward_is_another", "one_of_several"]
+__all__ = ["asked_of_the_reward", "if_the_reward_is_another", "one_of_several"]

@@ -20,7 +20,8 @@ from .schema import Plan
 
 # What an action is called that does nothing.
 IDLE = frozenset(
-    {"do nothing", "idle", "no-op", "none", "noop", "nothing", "pause", "stand", "stay", "wait"}
+    {"do nothing", "idle", "no-op", "no op", "none", "noop", "nothing", "pause", "wait"}
+    | {"hold", "hover", "remain", "rest", "stand", "stay"}
 )
 
 

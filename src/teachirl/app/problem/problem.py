@@ -276,8 +276,12 @@ class Problem:
 
     @cached_property
     def idle(self) -> Baseline:
-        """Who does nothing, if there is an action for that; else who acts at random."""
-        return doing_nothing(self.mdp) or Baseline("uniform", policy=Policy.uniform(self.mdp))
+        """Who does nothing, if there is an action for that, by its name, or always takes the one
+        that the file counts from; else who acts at random."""
+        found = doing_nothing(self.mdp)
+        if found is None and self.baseline.kind == "action":
+            found = self.baseline
+        return found or Baseline("uniform", policy=Policy.uniform(self.mdp))
 
     @cached_property
     def idle_earns(self) -> Floats:
