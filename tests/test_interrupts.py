@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import teachirl as ti
+from teachirl.app import cli
 from teachirl.mdp import kernels
 from teachirl.mdp.kernels.layouts import Kernel, signals_deferred
 
@@ -169,6 +171,23 @@ def test_a_signal_after_the_answer_comes_too_late(name):
     )
     assert (child.returncode, child.stderr) == (0, "")
     assert child.stdout == f"teachirl {ti.__version__}\n"
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_one_that_comes_while_an_object_is_cleared_away_is_not_lost(name, code, monkeypatch, capfd):
+    class Cleared:
+        def __del__(self):
+            signal.raise_signal(getattr(signal, name))
+
+    def app(prog_name):
+        one = Cleared()
+        del one
+        time.sleep(20.0)
+
+    monkeypatch.setattr(cli, "app", app)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == code and capfd.readouterr().err == ""
 
 
 def test_nothing_is_loaded_before_the_command_hears_of_it():

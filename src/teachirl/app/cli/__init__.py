@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, NoReturn
@@ -131,9 +133,11 @@ def _stoppable() -> Iterator[None]:
     # What a script starts with & is told to ignore SIGINT; who sends it to a command means it.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     ended = signal.signal(signal.SIGTERM, _end)
+    hook, sys.unraisablehook = sys.unraisablehook, _ask_again
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         signal.signal(signal.SIGTERM, ended)
         signal.signal(signal.SIGINT, before)
 
@@ -141,6 +145,21 @@ def _stoppable() -> Iterator[None]:
 def _end(number: int, _: object) -> NoReturn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
     raise SystemExit(128 + number)
+
+
+def _ask_again(lost: sys.UnraisableHookArgs) -> None:
+    """A request to stop that came while Python cleared away an object is lost there: it comes
+    again, a moment later."""
+    if not isinstance(lost.exc_value, (KeyboardInterrupt, SystemExit)):
+        sys.__unraisablehook__(lost)
+        return
+    number = signal.SIGINT
+    if isinstance(lost.exc_value, SystemExit):
+        number = signal.SIGTERM
+        signal.signal(number, _end)
+    again = threading.Timer(0.01, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
 
 
 def _refuse(message: str) -> None:
