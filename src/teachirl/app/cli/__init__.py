@@ -153,13 +153,18 @@ def _ask_again(lost: sys.UnraisableHookArgs) -> None:
     if not isinstance(lost.exc_value, (KeyboardInterrupt, SystemExit)):
         sys.__unraisablehook__(lost)
         return
-    number = signal.SIGINT
-    if isinstance(lost.exc_value, SystemExit):
-        number = signal.SIGTERM
-        signal.signal(number, _end)
-    again = threading.Timer(0.01, os.kill, (os.getpid(), number))
-    again.daemon = True
-    again.start()
+    term = isinstance(lost.exc_value, SystemExit)
+    while True:
+        try:
+            if term:
+                signal.signal(signal.SIGTERM, _end)
+            number = signal.SIGTERM if term else signal.SIGINT
+            again = threading.Timer(0.01, os.kill, (os.getpid(), number))
+            again.daemon = True
+            again.start()
+            return
+        except (KeyboardInterrupt, SystemExit):  # it came before this was done, to be lost here
+            continue
 
 
 def _refuse(message: str) -> None:
