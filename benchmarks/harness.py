@@ -13,6 +13,7 @@ import csv
 import gc
 import importlib.metadata
 import io
+import math
 import multiprocessing
 import os
 import platform
@@ -359,6 +360,9 @@ def standard_parser(
     parser.add_argument(
         "--seconds-limit", type=float, default=limit, help=f"for one run ({limit:g})"
     )
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="begin no case after so many (no limit)"
+    )
     parser.add_argument("--csv", type=Path, help="also write all scores to this file")
     return parser
 
@@ -377,8 +381,10 @@ def parsed(
     unknown = sorted(set(options.chosen) - set(groups))
     if unknown:
         parser.error(f"--cases: there is no {', '.join(unknown)}; there are {', '.join(groups)}")
-    if not options.seconds_limit > 0:
-        parser.error(f"--seconds-limit must be positive, got {options.seconds_limit:g}")
+    for option in ("seconds_limit", "minutes"):
+        value = getattr(options, option)
+        if not value > 0:
+            parser.error(f"--{option.replace('_', '-')} must be positive, got {value:g}")
     if options.csv is not None and not options.csv.parent.is_dir():
         parser.error(f"--csv: there is no folder {options.csv.parent}")
     return options
@@ -406,28 +412,36 @@ def machine(packages: Sequence[str]) -> str:
     )
 
 
+class TimeUpError(Exception):
+    """No further step is begun."""
+
+
 class Progress:
     """What is being done and about how long the rest takes; silent unless stderr is a terminal."""
 
-    def __init__(self, expected: Sequence[float]) -> None:
-        """`expected`: about how many seconds each step takes; only their proportions matter."""
-        self._expected = list(expected)
+    def __init__(self, expected: Sequence[float], minutes: float = math.inf) -> None:
+        """`expected`: about how many seconds each step takes; only their proportions matter. After
+        so many `minutes` no further step is begun."""
+        self._expected, self._minutes = list(expected), minutes
         self._begin = time.perf_counter()
         self._done = 0
         self._shown = sys.stderr.isatty()
 
     def step(self, what: str) -> None:
+        elapsed = time.perf_counter() - self._begin
+        if elapsed > 60.0 * self._minutes:
+            left_out = len(self._expected) - self._done
+            raise TimeUpError(f"{self._minutes:g} minutes are over: {left_out} cases are left out")
+        past, left = sum(self._expected[: self._done]), sum(self._expected[self._done :])
+        self._done += 1
         if not self._shown:
             return
-        past, left = sum(self._expected[: self._done]), sum(self._expected[self._done :])
-        elapsed = time.perf_counter() - self._begin
         seconds = elapsed / past * left if past else left
         sys.stderr.write(
-            f"\r\033[K[{self._done + 1}/{len(self._expected)}] {what}, "
+            f"\r\033[K[{self._done}/{len(self._expected)}] {what}, "
             f"about {max(1, round(seconds / 60))} min left"
         )
         sys.stderr.flush()
-        self._done += 1
 
     def close(self) -> None:
         if self._shown:
@@ -436,7 +450,8 @@ class Progress:
 
 
 class Run:
-    """A whole run: stops its contestants at the end, and if interrupted keeps what was measured.
+    """A whole run: stops its contestants at the end, and keeps what was measured if it is
+    interrupted or its time is up.
 
     Attributes
     ----------
@@ -444,19 +459,23 @@ class Run:
     status : what the script exits with
     """
 
-    def __init__(self, expected: Sequence[float]) -> None:
-        self.progress, self.status = Progress(expected), 0
+    def __init__(self, expected: Sequence[float], minutes: float = math.inf) -> None:
+        self.progress, self.status = Progress(expected, minutes), 0
         self._field: list[Contestant] = []
 
     def __enter__(self) -> Run:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> bool:
         self.stop()
         self.progress.close()
         if kind is KeyboardInterrupt:
             self.status = 130
-        return kind is KeyboardInterrupt
+        if kind is TimeUpError:
+            print(error, file=sys.stderr)
+        return kind in (KeyboardInterrupt, TimeUpError)
 
     def field(self, contestants: Iterable[Contestant]) -> list[Contestant]:
         """The contestants from now on; those before are stopped."""

@@ -368,7 +368,7 @@ def main(arguments: list[str] | None = None) -> int:
     cases = [case for case in every if case.group in options.chosen]
     scores: Scores = {}
     reports: list[str] = []
-    with Run([case.expected_seconds for case in cases]) as run:
+    with Run([case.expected_seconds for case in cases], options.minutes) as run:
         run_cases(cases, run, rules, scores)
         run.stop()
         if options.imitation is not None:

@@ -153,7 +153,7 @@ def main(arguments: list[str] | None = None) -> int:
         for discount in (0.9, 0.99)
     ]
     scores: dict[ModelCase, list[Score]] = {}
-    with Run([6.0] * len(cases)) as run:
+    with Run([6.0] * len(cases), options.minutes) as run:
         try:
             field = run.field(Contestant(name, FIELD[name]) for name in names)
             run_cases(cases, field, rules, run.progress, scores)  # type: ignore[arg-type]

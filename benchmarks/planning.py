@@ -314,14 +314,17 @@ def main(arguments: list[str] | None = None) -> int:
     options = parsed(parser, groups, ["grid20", "garnet1000", "taxi", "batch"], arguments)
     about_machine = machine(PACKAGES)
     rules = Rules(seconds_limit=options.seconds_limit, rounds=5 if options.quick else 12)
-    cases = [case for case in all_cases() if case.group in options.chosen]
+    # The long ones last: they are what is left out when the time is up.
+    cases = sorted(all_cases(), key=lambda case: case.expected_seconds)
+    cases = [case for case in cases if case.group in options.chosen]
     with_memory = "memory" in options.chosen
     single: dict[Case, list[Score]] = {}
     batched: dict[Case, list[Score]] = {}
     memory: dict[str, int] | None = None
-    with Run([case.expected_seconds for case in cases] + [15.0] * with_memory) as run:
+    expected = [case.expected_seconds for case in cases] + [15.0] * with_memory
+    with Run(expected, options.minutes) as run:
         try:
-            for prepares, scores in ((SINGLE, single), (BATCHED, batched)):
+            for prepares, scores in ((BATCHED, batched), (SINGLE, single)):
                 chosen = [case for case in cases if bool(case.batch) == (scores is batched)]
                 field = run.field(Contestant(*entry) for entry in prepares.items())
                 run_cases(chosen, field, rules, run.progress, scores)

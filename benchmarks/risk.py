@@ -308,7 +308,7 @@ def main(arguments: list[str] | None = None) -> int:
     with_large = LARGE.name in options.chosen
     reports: list[str] = []
     lines: list[list[object]] = []
-    with Run([30.0] * len(cases) + [120.0] * with_large) as run:
+    with Run([30.0] * len(cases) + [120.0] * with_large, options.minutes) as run:
         contestants = run.field(Contestant(entry.name, entry.prepare) for entry in FIELD)
         for case in cases:
             run.progress.step(case.title)

@@ -341,7 +341,7 @@ def main(arguments: list[str] | None = None) -> int:
     reports: list[str] = []
     scores: dict[Case, list[Score]] = {}
     lines: list[list[object]] = []
-    with Run([20.0] * len(cases) + [60.0] * len(extra)) as run:
+    with Run([20.0] * len(cases) + [60.0] * len(extra), options.minutes) as run:
         if "plan" in extra:
             run.progress.step("plan")
             reports.append(plan_report(10_000, 100_000, 50))

@@ -295,11 +295,12 @@ def main(arguments: list[str] | None = None) -> int:
     grids = [case for case in all_cases() if case.group in options.chosen]
     others = [case for case in other_worlds(options.folder) if case.group in options.chosen]
     parts: list[tuple[Sequence[AnyCase], dict[str, Prepare], Report, Scores]] = [
-        ([case for case in grids if case.size < 1000], PROGRAMS, programs_report, {}),
-        ([case for case in grids if case.size == 1000], PLANS, largest_report, {}),
         (others, OTHERS, others_report, {}),
+        ([case for case in grids if case.size == 1000], PLANS, largest_report, {}),
+        ([case for case in grids if case.size < 1000], PROGRAMS, programs_report, {}),
     ]
-    with Run([case.expected_seconds for part in parts for case in part[0]]) as run:
+    expected = [case.expected_seconds for part in parts for case in part[0]]
+    with Run(expected, options.minutes) as run:
         for cases, prepares, _, scores in parts:
             field = run.field(Contestant(*entry) for entry in prepares.items())
             run_cases(cases, field, rules, run.progress, scores)

@@ -16,12 +16,15 @@ import teachirl as ti
 from teachirl.errors import InvalidInputError
 from teachirl.guarantees.bounds import WorstCaseStatus
 from teachirl.guarantees.solvers import blocks as module
+from teachirl.guarantees.solvers import plans
 from teachirl.guarantees.solvers.blocks import Blocks
 from teachirl.guarantees.solvers.bundle import worst_case_by_bundle
 from teachirl.guarantees.solvers.master import Master
+from teachirl.mdp import evaluation
 from teachirl.testing import mdps, policies, weights, worldviews
 from teachirl.views.worldview import Worldview
 
+shift = Master.shift
 CHAIN_WEIGHTS = np.array([-2.0, -1.0, 0.0, 1.0, 2.0]) / math.sqrt(10.0)
 
 
@@ -313,6 +316,51 @@ def test_visits_of_few_blocks_give_what_values_give(count, monkeypatch):
                 found.append((columns, blocks.blend({0: policy}, {0: shares})))
             np.testing.assert_allclose(found[0][0], found[1][0], atol=1e-11)
             np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-12)
+
+
+@pytest.mark.parametrize("rough", [0.0, 0.005, 5.0])
+@pytest.mark.parametrize("mismatch", [0.0, 0.1])
+@pytest.mark.parametrize("name", ["garnet", "slip"])
+def test_columns_that_are_known_roughly_give_the_same_worst_case(
+    name, mismatch, rough, monkeypatch
+):
+    """What they miss is corrected: the witness matches to rounding, as with exact columns."""
+    monkeypatch.setattr(plans, "ROUGH", rough)
+    monkeypatch.setattr(evaluation, "SMALL", 0)
+    corrected = []
+    monkeypatch.setattr(Master, "shift", lambda *given: corrected.append(shift(*given)))
+    rng = np.random.default_rng(5)
+    mdp = ti.worlds.garnet(rng, 300, 3, 8, 12)
+    if name == "slip":
+        mdp = ti.worlds.gridworld(16, 4, slip=0.3)
+    w, view = rng.standard_normal(mdp.n_features), Worldview(rng.random((4, mdp.n_features)))
+    best, worst = ti.optimal_policy(mdp, w), ti.worst_policy(mdp, w)
+    mu, tolerance = ti.feature_expectations(mdp, best.policy), 1e-4
+    terms = mdp, view, w, mu, mismatch
+    found = worst_case_by_bundle(*terms, policy=best.policy, tolerance=tolerance)
+    exact = ti.worst_case(mdp, view, w, best.policy, mismatch, method="cone", tolerance=1e-6)
+    span = best.value - worst.value
+    assert found.status is WorstCaseStatus.OPTIMAL
+    assert found.lower - 1e-6 * span <= exact.upper and exact.lower <= found.upper + 1e-6 * span
+    assert found.upper - found.lower <= tolerance * span
+    mine = ti.feature_expectations(mdp, found.witness)
+    off = float(np.linalg.norm(view.matrix @ (mine - mu)))
+    assert off <= mismatch + 1e-8 * np.linalg.norm(view.matrix) / (1.0 - mdp.discount)
+    assert w @ mine <= found.upper + 1e-9
+    if name == "garnet" and mismatch == 0.0:
+        assert bool(corrected) == (rough > 1.0)
+
+
+def test_a_blend_is_linear_in_its_shares():
+    rng = np.random.default_rng(6)
+    mdp = ti.worlds.garnet(rng, 100, 3, 6, 5)
+    blocks = Blocks(mdp, np.eye(5), 4)
+    used = {i: ti.optimal_policy(mdp, rng.standard_normal(5)).policy for i in range(3)}
+    first = dict(enumerate(rng.dirichlet(np.ones(3), 4).T))
+    second = dict(enumerate(rng.dirichlet(np.ones(3), 4).T))
+    change = {i: second[i] - first[i] for i in used}
+    found = blocks.blend(used, first) + blocks.blend(used, change, 1e-13)
+    np.testing.assert_allclose(found, blocks.blend(used, second), atol=1e-11)
 
 
 @pytest.mark.parametrize("limit", [10_000, 64])

@@ -16,7 +16,7 @@ from teachirl.app import cli, decisions
 from teachirl.app.decisions import demonstration
 from teachirl.app.problem import example_text, read_problem
 from teachirl.app.render import html, markup
-from teachirl.guarantees.solvers import bundle
+from teachirl.guarantees.solvers import search
 from teachirl.learners import MaxMargin
 from teachirl.mdp import clock
 
@@ -172,7 +172,7 @@ class TestTables:
     def test_frontier(self, of_grid):
         code, out, err = of_grid("frontier")
         assert (code, err) == (0, "")
-        assert "1     98.9 %      7.908   0.707  cell 0" in out.splitlines()
+        assert "1     98.9 %      7.908    0.707  cell 0" in out.splitlines()
         assert (
             "Exact: shown the same, no set of features guarantees 0.1 % more for its cost." in out
         )
@@ -292,7 +292,8 @@ class TestInterrupts:
         monkeypatch.setattr(decisions, name, interrupted)
         before = signal.getsignal(signal.SIGINT)
         result = teachirl(command, PROBLEMS / "grid.toml", "--out", tmp_path / "out")
-        assert result == (130, "", "")
+        said = "teachirl: stopped by Ctrl-C before anything was proved\n"
+        assert result == (130, "", said)
         assert not (tmp_path / "out").exists()
         assert signal.getsignal(signal.SIGINT) is before
 
@@ -327,14 +328,14 @@ class TestInterrupts:
 
     def test_a_long_search_ends_with_what_it_has(self, teachirl, monkeypatch):
         """Ctrl-C in the midst of the worst case: its bounds hold, and are printed."""
-        real, calls = bundle.Search.look, iter(range(10_000))
+        real, calls = search.Search.look, iter(range(10_000))
 
         def look(*given):
             if next(calls) == 1:
                 signal.raise_signal(signal.SIGINT)
             return real(*given)
 
-        monkeypatch.setattr(bundle.Search, "look", look)
+        monkeypatch.setattr(search.Search, "look", look)
         monkeypatch.setattr(clock, "_ahead", 0.0)
         code, out, _ = teachirl("certify", PROBLEMS / "lake.toml")
         said = "what was proved by then is shown, and --resume goes on from here."

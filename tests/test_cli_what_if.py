@@ -127,7 +127,11 @@ class TestExitCodes:
         code, out, err = teachirl("certify", GRID, "--sees", "cell 0", "--at-least", 0.999)
         assert code == 3
         assert out.startswith("grid")
-        assert err == "teachirl: 99.9 % were asked for, 98.9 % are guaranteed\n"
+        assert err == "teachirl: --at-least asks for 99.9 %, 98.9 % are guaranteed\n"
+        own = ["--set", "plan.guarantee=0.5"]
+        err = teachirl("certify", GRID, "--sees", "cell 0", "--at-least", 0.999, *own)[2]
+        both = "--at-least asks for 99.9 % (the file's plan.guarantee for 50 %)"
+        assert err == f"teachirl: {both}, 98.9 % are guaranteed\n"
         assert teachirl("certify", GRID, "--at-least", 2)[0] == 2
 
     def test_teach(self, teachirl):

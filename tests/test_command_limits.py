@@ -35,7 +35,7 @@ from teachirl.demonstrations import demonstration as demonstrations
 from teachirl.guarantees import bounds as bounds_module
 from teachirl.guarantees import gap_bounds
 from teachirl.guarantees.bounds import WorstCaseStatus, unsearched
-from teachirl.guarantees.solvers import bundle, plans
+from teachirl.guarantees.solvers import plans, search
 from teachirl.learners import MinNormPoint
 from teachirl.mdp import clock, kernels
 from teachirl.teachers.set_bounds import set_bounds
@@ -144,7 +144,7 @@ def test_whenever_the_time_is_up(command, path, ticking, monkeypatch):
     best = max(each.guaranteed for each in frontier(read_problem(path)).points)
     stands = assess(read_problem(path)).guaranteed
     most = {"certify": stands, "teach": best, "frontier": best}[command]
-    monkeypatch.setattr(bundle, "GRACE", 0.5)
+    monkeypatch.setattr(search, "GRACE", 0.5)
     ends = set()
     for limit in (0.0, 1.0, 3.0, 10.0, 40.0):
         problem = read_problem(path)
@@ -227,7 +227,7 @@ def _sections(part):
 
 def test_after_ctrl_c_no_worst_policy_is_put_together(path, monkeypatch, capsys):
     monkeypatch.setattr(clock, "_ahead", 0.0)  # as it was before, when this is over
-    looked, look = [], bundle.Search.look
+    looked, look = [], search.Search.look
 
     def interrupted(*arguments):
         looked.append(1)
@@ -239,7 +239,7 @@ def test_after_ctrl_c_no_worst_policy_is_put_together(path, monkeypatch, capsys)
     problem = read_problem(path)
     whole = assess(problem)
     assert whole.witness is not None
-    monkeypatch.setattr(bundle.Search, "look", interrupted)
+    monkeypatch.setattr(search.Search, "look", interrupted)
     monkeypatch.setattr(plans.OwnPlans, "witness", None)
     problem = read_problem(path)
     found = assess(problem)

@@ -35,7 +35,7 @@ from teachirl.app.document.inferred import _under_others, other_weights
 from teachirl.app.problem import Show, read_problem
 from teachirl.app.render.json import contents
 from teachirl.figures.digits import at_most, counted, percent_at_least, percent_at_most
-from teachirl.guarantees.solvers import bundle
+from teachirl.guarantees.solvers.search import Search
 from teachirl.guarantees.worst_case import worst_case
 from teachirl.learners import Adversarial, LearnStatus, MinNormPoint, Projection
 from teachirl.mdp import clock
@@ -329,7 +329,10 @@ class TestAssessment:
         even = replace(found.doubt, guaranteed=(1.0, 1.0), risk=(0.25, 0.25))
         both = "100 % are guaranteed now, and the teaching risk is 0.250. So 100 % are guaranteed"
         assert both in _under_others(even, "now")
-        assert "as plausible, 100 % are guaranteed now." in other_weights(even, "now").text
+        assert "as plausible, 100 % are guaranteed now." in other_weights(task, even, "now").text
+        one = replace(even, drawn=1)
+        assert "these and 1 other that is as plausible, " in other_weights(task, one, "now").text
+        assert "these and 1 other that was drawn from all " in _under_others(one, "now")
         for weight in told["weights"]:
             assert -1.0 <= weight["lower"] < weight["weight"] < weight["upper"] <= 1.0
         assert "2 recorded episodes" in recorded and "confidence 90 %" in recorded
@@ -462,14 +465,18 @@ class TestAssessment:
         assert not any("enough" in each for each in said(task, assess(task))["recorded"])
 
     def test_seeing_more_never_guarantees_less_of_who_matches_the_expert(self, tmp_path):
-        """Each feature that is seen has an error of its own, and one ball for all of them grew."""
+        """Each feature that is seen has an error of its own: with one ball for all of them less was
+        proved of a larger view alone, but not with the box that these errors are."""
         must = '[learner]\nsees = ["cell 0"]\n[teach]\nrequired = ["cell 1", "cell 2"]\n'
         rest = '[[teach.feature]]\nname = "cell 1"\n[[teach.feature]]\nname = "cell 2"\n'
         task, _ = watched(tmp_path, 30, must + rest, np.random.default_rng(0))
         view, shown = task.worldview.extend(task.task.teachable), task.task.demonstration
         fewer, more = (readings(task, each, Patience()).expert for each in (task.worldview, view))
         alone = task.task.guaranteed(view, shown, Matching())
-        assert more.mismatch > fewer.mismatch and alone < fewer.guaranteed - 0.05
+        ball = Matching(more.mismatch)
+        assert task.task.guaranteed(view, shown, ball) < fewer.guaranteed - 0.05
+        assert more.mismatch > fewer.mismatch
+        assert alone == pytest.approx(fewer.guaranteed, abs=1e-4)
         assert more.guaranteed == pytest.approx(fewer.guaranteed, abs=1e-9)
         # So it is, step by step, where all else is about them as well.
         steps = [step.guaranteed for step in plan(replace(task, match="expert")).steps]
@@ -770,7 +777,7 @@ class TestPlan:
     def test_on_ctrl_c_what_is_proved_of_a_set_stays(self, problem, monkeypatch):
         search = SETS.SetSearch(problem(GRID), Patience())
         # Without the first feature: all of them show the whole reward, which takes one look.
-        most, real, calls = len(search.order) - 2, bundle.Search.look, count()
+        most, real, calls = len(search.order) - 2, Search.look, count()
         before = search.bounds.lower[most]
 
         def look(*given):
@@ -778,7 +785,7 @@ class TestPlan:
                 raise KeyboardInterrupt
             return real(*given)
 
-        monkeypatch.setattr(bundle.Search, "look", look)
+        monkeypatch.setattr(Search, "look", look)
         with pytest.raises(KeyboardInterrupt):
             search.tighten(most)
         known = search.bounds.lower[most]

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact
-from teachirl.mdp import evaluation
-from teachirl.mdp.evaluation import Chain, Method, Usual
+from teachirl.mdp import evaluation, right_hand_sides
+from teachirl.mdp.evaluation import Chain, Usual
 from teachirl.mdp.kernels.chains import transposed, without_loops
 from teachirl.mdp.occupancy import chain_of, policy_transitions, state_occupancy
+from teachirl.mdp.right_hand_sides import Method
 from teachirl.testing import mdps, policies
 
 
@@ -95,8 +96,9 @@ def test_every_way_agrees_with_a_dense_solve(kind, discount):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_small_chains_are_solved_as_large_ones_are(kind):
+def test_small_chains_are_solved_as_large_ones_are(kind, monkeypatch):
     """In one call, or in many: to the last bit, however it ends."""
+    monkeypatch.setattr(evaluation, "OFTEN", 0)
     rng, ways = np.random.default_rng(len(kind)), set()
     for n, discount in itertools.product((1, 2, 23, 40), (0.3, 0.999)):
         rows = rows_of(kind, n, rng)
@@ -220,10 +222,40 @@ def test_many_columns_in_parts(monkeypatch):
     mdp = ti.worlds.garnet(np.random.default_rng(0), 50, 3, 4, 2)
     chain, rewards = chain_of(mdp, ti.Policy.uniform(mdp)), np.eye(50)[:, :21]
     whole = chain.values(rewards)
-    monkeypatch.setattr(evaluation, "BLOCK", 8 * 50)
+    monkeypatch.setattr(right_hand_sides, "BLOCK", 8 * 50)
     parts = chain.values(rewards)
     assert parts.x.shape == whole.x.shape == (50, 21) and parts.error.shape == (21,)
     assert np.abs(parts.x - whole.x).max() <= whole.error.max() + parts.error.max()
+
+
+@pytest.mark.parametrize("share", [0.0, 1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("method", [Method.ITERATION, Method.KRYLOV])
+def test_what_is_known_roughly_is_off_by_what_it_says(method, share, monkeypatch):
+    """Also from values of another policy, all at once or in parts."""
+    rng = np.random.default_rng(3)
+    mdp = ti.worlds.garnet(rng, 80, 3, 6, 2)
+    chain, rewards = chain_of(mdp, ti.Policy.uniform(mdp)), rng.standard_normal((80, 12))
+    exact = np.linalg.solve(np.eye(80) - chain.discount * _dense(chain), rewards)
+    other = chain_of(mdp, ti.optimal_policy(mdp, [1.0, -1.0]).policy).values(rewards).x
+    for block in (1 << 23, 4 * 80):
+        monkeypatch.setattr(right_hand_sides, "BLOCK", block)
+        for guess in (None, other):
+            found = forced(method, chain).values(rewards, share, guess)
+            assert found.method is method
+            assert np.all(np.abs(found.x - exact).max(axis=0) <= found.error)
+            most = max(share, chain.goal) * np.abs(rewards).max(axis=0) / (1.0 - chain.discount)
+            assert np.all(found.error <= most + 1e-11)
+    sources = rng.standard_normal((80, 3))
+    exact = np.linalg.solve(np.eye(80) - chain.discount * _dense(chain).T, sources)
+    found = forced(method, chain).visits(sources, share)
+    assert np.all(np.abs(found.x - exact).sum(axis=0) <= found.error)
+    most = max(share, chain.goal) * np.abs(sources).sum(axis=0) / (1.0 - chain.discount)
+    assert np.all(found.error <= most + 1e-11)
+
+
+def _dense(chain: Chain) -> np.ndarray:
+    rows, n = chain.rows, len(chain.rows.indptr) - 1
+    return sp.csr_array((rows.data, rows.indices, rows.indptr), shape=(n, n)).toarray()
 
 
 @settings(max_examples=60)

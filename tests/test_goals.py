@@ -111,6 +111,22 @@ def test_a_baseline_is_0_and_less_is_negative(chain):
         ti.Task(chain.mdp, WEIGHTS, chain.worldview, np.eye(5), baseline=chain.best.policy)
 
 
+@pytest.mark.parametrize("share", [0.5, 1.0])
+@pytest.mark.parametrize(("missing", "met"), [(0.5e-9, True), (2e-9, False)])
+def test_rounding_is_a_share_of_the_reward_whatever_counts_as_0(chain, share, missing, met):
+    """A baseline that is nearly as good as the best makes a tiny loss a share that is not tiny."""
+    uniform = ti.Policy.uniform(chain.mdp)
+    chances = 0.99 * chain.best.policy.probabilities + 0.01 * uniform.probabilities
+    nearly = ti.Policy(chain.mdp.dynamics, chances=chances)
+    for baseline in (None, uniform, nearly):
+        task = ti.Task(chain.mdp, WEIGHTS, chain.worldview, np.eye(5), baseline=baseline)
+        asked = ti.Goals(guarantee=share).of(task)
+        (goal,) = asked.goals
+        reward = asked.reward_asked(goal) - missing * (task.best.value - task.worst.value)
+        assert (goal.missing_at(task.relative(reward)) == 0.0) is met
+    assert goal.scale > 50.0
+
+
 @pytest.fixture(scope="module")
 def garnet():
     mdp = ti.worlds.garnet(np.random.default_rng(3), 12, 3, 2, 5, per_pair=True)

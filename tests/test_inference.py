@@ -7,7 +7,7 @@ import scipy
 import teachirl as ti
 from teachirl.demonstrations.certain_choices import certainly_meant
 from teachirl.demonstrations.inferred_weights import InferStatus, infer_weights
-from teachirl.demonstrations.optimal_cone import OptimalCone
+from teachirl.demonstrations.optimal_cone import OptimalCone, habits
 from teachirl.demonstrations.plausible_weights import Evidence
 from teachirl.demonstrations.weight_region import Walk, explore
 from teachirl.mdp.soft_planning import soft_policy
@@ -32,6 +32,32 @@ def slow_log_likelihood(mdp, theta, episodes):
 
 SMALL = ti.worlds.garnet(np.random.default_rng(3), 12, 3, 3, n_features=4, per_pair=True)
 SMALL_WEIGHTS = np.array([0.3, 0.8, 0.3, -1.3])
+
+
+def greenhouse():
+    """A robot that slips to the side takes plants from two beds to a bench, in 6 × 5 cells."""
+    bench, beds, child, wet = (0, 2), [(5, 0), (5, 4)], [(3, 2)], [(2, 1), (3, 1), (2, 3)]
+    heat, door = [(4, 0), (4, 1), (4, 4)], [(1, 2), (2, 2)]
+    states = list(itertools.product((0, 1), range(5), range(6)))
+    moves = [(0, -1), (0, 1), (-1, 0), (1, 0), (0, 0)]
+    rows, phi = np.zeros((60, 5, 2, 5, 6)), []
+    for s, (load, y, x) in enumerate(states):
+        cell, left = (x, y), 0 if (x, y) == bench else load
+        for a, (dx, dy) in enumerate(moves):
+            for (right, down), chance in (((dx, dy), 0.9), ((dy, dx), 0.05), ((-dy, -dx), 0.05)):
+                there = min(max(x + right, 0), 5), min(max(y + down, 0), 4)
+                full = 0.75 if there in beds and left == 0 else float(left)
+                rows[s, a, :, there[1], there[0]] += chance * np.array([1.0 - full, full])
+        places = [cell in child, cell in wet, cell in heat, cell in door, y in (0, 4)]
+        phi.append([cell == bench and load, *places, load])
+    start = [state == (0, 2, 0) for state in states]
+    return ti.MDP.from_arrays(
+        rows.reshape(60, 5, 60),
+        np.array(phi, dtype=float),
+        discount=0.95,
+        start=np.array(start, dtype=float),
+        first="state",
+    )
 
 
 class TestRecovery:
@@ -482,6 +508,35 @@ class TestPlausible:
             # It is never said of a choice that may be a slip, and soon of one that cannot.
             assert not certainly_meant(counts, states, n, true - 1e-9)[pair]
             assert certainly_meant(counts, states, n, true + 3.0)[pair]
+
+    @pytest.mark.parametrize(("episodes", "horizon"), [(60, 40), (20, 300)])
+    def test_weights_under_which_all_choices_are_optimal_are_found(self, episodes, horizon):
+        """Where some states were never chosen in, the cone of the choices is too large, and its
+        centre is not plausible; nor was what a climb from there came to."""
+        mdp, weights = greenhouse(), np.array([10.0, -30, -2, -1, 0, 0, 0])
+        expert = ti.optimal_policy(mdp, weights).policy
+        seen = episodes_of(mdp, expert, episodes, horizon, seed=2)
+        inferred = infer_weights(mdp, seen)
+        cone = OptimalCone(mdp, habits(mdp, seen.pairs), inferred.unidentified)
+        found = inferred.plausible
+        assert found.contains(weights)
+        assert not found.contains(inferred.weights) and not found.contains(cone.centre())
+        assert found.experts and found.slips == 0.0 and found.contains(found.weights)
+        assert all(map(found.contains, found.points))
+        assert all(map(found.contains, found.sample(np.random.default_rng(0), 5)))
+        truth = direction(mdp, weights)
+        assert np.all((found.lower <= truth) & (truth <= found.upper))
+
+    def test_nothing_is_drawn_where_no_weights_explain_the_choices(self):
+        mdp, rng = ti.worlds.gridworld(4, block=2), np.random.default_rng(0)
+        anyhow = ti.Policy.deterministic(mdp, rng.integers(4, size=16))
+        found = infer_weights(mdp, episodes_of(mdp, anyhow, 40, 20, seed=0))
+        assert found.scale > 0.0 and not found.plausible.experts
+        assert "a search found no weights" in found.summary
+        with pytest.raises(ti.InvalidInputError, match="nothing to draw from: a search found no"):
+            found.sample(rng, 3)
+        with pytest.raises(ti.InvalidInputError, match="nothing to draw from"):
+            ti.Rewards.posterior(found, 3, rng=rng)
 
     def test_a_soft_expert_is_found_out(self):
         expert = self.expert("soft", SMALL_WEIGHTS)

@@ -262,17 +262,20 @@ def test_of_thousands_of_features_no_identity_is_made(tmp_path, teacher, matrice
     from some blocks of states, which GapGreedy holds, is not quadratic."""
     cells, path = 3000, tmp_path / "long.toml"
     path.write_text(PROBLEM.format(cells=cells) + f'teacher = "{teacher}"\n')
-    plan(read_problem(path))  # compiled, and loaded
-    tracemalloc.start()
-    try:
-        problem = read_problem(path)
-        found = plan(problem)
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert sp.issparse(problem.task.teachable.matrix)
-    assert found.steps[-1].name == f"cell {cells}"
-    assert most < matrices * 8 * cells**2
+
+    def most():
+        tracemalloc.start()
+        try:
+            problem = read_problem(path)
+            found = plan(problem)
+            assert sp.issparse(problem.task.teachable.matrix)
+            assert found.steps[-1].name == f"cell {cells}"
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    # The first may compile, the second does not.
+    assert any(most() < matrices * 8 * cells**2 for _ in range(2))
 
 
 def test_nearly_equal_rows_are_compared_a_few_at_a_time(monkeypatch):

@@ -265,7 +265,9 @@ class TestCharts:
         assert mark.label == "expert and worst"
         assert all(each.weight for each in found.differences)
         assert "The other features" not in picture.caption
-        total = sum(row[-1] for row in values(differences_table("", found.differences, TITLES)))
+        total = sum(
+            row[-1] for row in values(differences_table("", found.differences, TITLES, str))
+        )
         assert total == pytest.approx(found.certificate.exact.gap, abs=1e-6)
 
     def test_what_counts_for_nothing_is_in_the_table_only(self):
@@ -273,7 +275,7 @@ class TestCharts:
         idle = Difference("score", 0.0, 0.0, -200.0, 0.0)
         picture = differences_figure((counts, idle), ("e", "w"))
         assert picture.panels[0].marks[0].categories == ("heat",)
-        table = differences_table("", (counts, idle), TITLES)
+        table = differences_table("", (counts, idle), TITLES, str)
         assert [row[0] for row in values(table)] == ["heat", "score"]
         assert "The other features are in the table." in picture.caption
         alone = differences_figure((idle,), ("e", "w"))

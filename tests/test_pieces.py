@@ -13,10 +13,10 @@ import pytest
 import teachirl as ti
 from teachirl.__main__ import leave_behind
 from teachirl.arrays import frozen
-from teachirl.guarantees.solvers import bundle, mismatches
+from teachirl.guarantees.solvers import mismatches, search
 from teachirl.mdp import clock, evaluation, kernels
-from teachirl.mdp.evaluation import Method
 from teachirl.mdp.occupancy import chain_of
+from teachirl.mdp.right_hand_sides import Method
 from teachirl.mdp.soft_planning import SoftModel
 
 worst_cases = importlib.import_module("teachirl.guarantees.worst_case")
@@ -250,7 +250,7 @@ def test_whenever_a_search_ends_its_bounds_hold(limit, case, monkeypatch, looks)
     exact = ti.worst_case(*case)
     ticks = iter(range(10**6))
     monkeypatch.setattr(clock, "seconds", lambda: float(next(ticks)))
-    monkeypatch.setattr(bundle, "GRACE", 2.0)
+    monkeypatch.setattr(search, "GRACE", 2.0)
     looks.clear()
     found = ti.worst_case(*case, max_seconds=limit)
     # Each look is a second: what is left to do takes as long as some steps of the search did.
@@ -271,7 +271,7 @@ def test_mismatches_out_of_time(case, monkeypatch, looks):
     exact = [ti.worst_case(mdp, view, w, expert, each) for each in (0.1, 1.0)]
     ticks = iter(range(10**6))
     monkeypatch.setattr(clock, "seconds", lambda: float(next(ticks)))
-    monkeypatch.setattr(bundle, "GRACE", 2.0)
+    monkeypatch.setattr(search, "GRACE", 2.0)
     for limit in (1.0, 8.0, 40.0):
         found = mismatches.worst_cases_by_bundle(
             mdp, view, w, mu, [0.1, 1.0], policy=expert, max_seconds=limit
@@ -326,7 +326,7 @@ def test_a_search_for_what_to_show_out_of_time(limit, case, monkeypatch, looks):
     whole = ti.best_demonstration(mdp, view, w, rng=np.random.default_rng(0), **made)
     ticks = iter(range(10**6))
     monkeypatch.setattr(clock, "seconds", lambda: float(next(ticks)))
-    monkeypatch.setattr(bundle, "GRACE", 2.0)
+    monkeypatch.setattr(search, "GRACE", 2.0)
     looks.clear()
     shown = ti.best_demonstration(
         mdp, view, w, rng=np.random.default_rng(0), max_seconds=limit, **made
@@ -359,7 +359,7 @@ def test_what_to_show_for_several_rewards_out_of_time(case, monkeypatch, looks):
     assert whole.finished
     ticks = iter(range(10**6))
     monkeypatch.setattr(clock, "seconds", lambda: float(next(ticks)))
-    monkeypatch.setattr(bundle, "GRACE", 2.0)
+    monkeypatch.setattr(search, "GRACE", 2.0)
     shown = ti.best_demonstration(mdp, view, rewards, rng=rng, starts=2, max_seconds=1000.0)
     assert not shown.finished
     monkeypatch.undo()

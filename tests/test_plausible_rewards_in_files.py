@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import teachirl as ti
-from teachirl.app.decisions import OverRewards, assess, over_rewards, plan
+from teachirl.app.decisions import OverRewards, assess, frontier, over_rewards, plan
 from teachirl.app.document.documents import answer
+from teachirl.app.render.html import page
 from teachirl.app.render.json import contents
 
 REST = """
@@ -39,6 +42,21 @@ def test_weights_within_a_share(tmp_path):
     bought = {step.name for step in found.taught}
     assert bought <= {each.name for each in over.worth if each.share > 0}
     assert [each.tried for each in over.worth] == [12] * 4
+    off = "any reward with each of 2 weights off by up to 20 %"
+    assert problem.rewards.sentence == off
+    assert any(f"({off})" in each for each in contents(answer(problem, found))["doubts"])
+
+
+def test_a_frontier_promises_no_section_that_it_has_not(tmp_path):
+    text = '[reward]\nwithin = 0.2\n[reward.weights]\n"cell 1" = -1.0\n"cell 5" = 1.0\n'
+    problem = read(tmp_path, text)
+    (doubt,) = (
+        each
+        for each in contents(answer(problem, frontier(problem)))["doubts"]
+        if "not known exactly" in each
+    )
+    assert "further down" not in doubt
+    assert "teachirl certify tells as things stand, teachirl teach after its plan" in doubt
 
 
 def test_several_rewards_with_chances(tmp_path):
@@ -67,6 +85,28 @@ def test_samples_of_the_posterior(tmp_path):
     over = over_rewards(problem, assess(problem))
     assert over.worth == () and over.certificate.beyond == 0.1
     assert over.certificate.confidence == pytest.approx(0.95)
+
+
+def test_no_range_and_no_posterior_where_no_weights_explain_the_choices(tmp_path):
+    mdp, rng = ti.worlds.gridworld(4, block=2), np.random.default_rng(0)
+    anyhow = ti.Policy.deterministic(mdp, rng.integers(4, size=16))
+    seen = ti.sample_trajectories(mdp, anyhow, episodes=40, horizon=20, rng=rng)
+    ti.write_trajectories(tmp_path / "seen.jsonl", seen, mdp)
+    world = '[world]\nname = "gridworld"\nsize = 4\nblock = 2\n'
+    reward, path = '[reward]\ntrajectories = "seen.jsonl"\n', tmp_path / "problem.toml"
+    path.write_text(world + reward + REST, encoding="utf-8")
+    problem = ti.read_problem(path)
+    for found in (assess(problem), plan(problem)):
+        assert found.doubt is None
+        told = page(answer(problem, found))
+        assert told.count("a search found no weights under which") == 2
+        for unfounded in ("as plausible", "either sign", "other plausible weights", "at least,"):
+            assert unfounded not in told
+    weights = contents(answer(problem, assess(problem)))["weights"]
+    assert all(each["lower"] is None and each["upper"] is None for each in weights)
+    path.write_text(world + reward + "posterior = 9\n" + REST, encoding="utf-8")
+    with pytest.raises(ti.FileFormatError, match="posterior: there is nothing to draw from"):
+        answer(ti.read_problem(path), assess(ti.read_problem(path)))
 
 
 @pytest.mark.parametrize(
@@ -109,16 +149,53 @@ def test_a_loss_is_asked_for_under_all_of_them(tmp_path, slack):
 
 
 def test_what_cannot_be_said_of_all_of_them_is_not(tmp_path):
-    asked = 'max_loss = "99 %"\nguarantee = 0.01\nbaseline = "uniform"\nlimits = { "cell 2" = 9 }'
+    asked = 'guarantee = 0.01\nbaseline = "uniform"\nlimits = { "cell 2" = 9 }'
     problem = read(tmp_path, f"{WITHIN}[plan]\n{asked}\n")
     found = assess(problem)
     over = over_rewards(problem, found).goals
     assert [(each.goal.kind.value, each.met, each.fails) for each in over] == [
         ("guarantee", None, False),
-        ("max_loss", None, False),
     ]
     said = contents(answer(problem, found))["plausible"]
-    assert sum("was not looked at" in each for each in said) == 2
+    [why] = [each for each in said if "was not looked at" in each]
+    assert why.endswith("as 0 % is then another reward under each of them.")
+
+
+SEES_AN_END = WITHIN.replace("-1.0", "-0.1")
+
+
+def test_a_share_of_what_is_earned_is_looked_at_under_all_of_them(tmp_path):
+    """Against the loss and the expert's reward under each corner of the box."""
+    for share in (0.5, 1.2, 3.0):
+        text = f'{SEES_AN_END}[plan]\nmax_loss = "{100 * share:g} %"\n'
+        problem = read(tmp_path, text)
+        found = assess(problem)
+        [loss] = over_rewards(problem, found).goals
+        expert, worst = problem.expert.expectations, []
+        for corner in itertools.product((0.8, 1.2), repeat=2):
+            weights = problem.weights.copy()
+            weights[[0, 4]] *= corner
+            least = ti.worst_case(problem.mdp, problem.worldview, weights, problem.expert)
+            worst.append((weights @ expert - least.upper) / abs(weights @ expert))
+        if loss.met:
+            assert max(worst) <= share
+        assert loss.met == (share == 3.0), (share, worst)
+        [told] = [each for each in contents(answer(problem, found))["plausible"] if "loss" in each]
+        assert f"a loss of at most {100 * share:g} % of what the expert earns. That" in told
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9, 1.5, 2.5])
+def test_a_share_under_listed_rewards_is_that_of_each(tmp_path, share):
+    rows = "cell 1,cell 5\n-1,1\n-0.2,1\n"
+    text = f'[reward]\nplausible = "opinions.csv"\n[plan]\nmax_loss = "{100 * share:g} %"\n'
+    problem = read(tmp_path, text, opinions=rows)
+    [loss] = over_rewards(problem, assess(problem)).goals
+    expert, lost = problem.expert.expectations, []
+    for weights in problem.rewards.points:
+        least = ti.worst_case(problem.mdp, problem.worldview, weights, problem.expert)
+        lost.append((weights @ expert - least.upper) / abs(weights @ expert))
+    assert not (loss.met and max(lost) > share) and not (loss.fails and max(lost) < share - 1e-6)
+    assert loss.met or loss.fails or min(lost) < share
 
 
 def test_worth_buying_asks_for_what_the_file_does(tmp_path):
@@ -152,6 +229,21 @@ def test_what_a_plan_turns_out_not_to_need_is_not_worth_buying():
     for until, bought in ((None, ["lamp"]), (1.0, ["lamp"]), (0.4, ["bell"])):
         found = ti.worth_buying(task, ti.teachers.GapGreedy(), rng=rng, until=until, max_cost=99.0)
         assert [each.name for each in found if each.share > 0] == bought
+
+
+@pytest.mark.parametrize("goal", ["", "guarantee = 0.9\n"])
+def test_money_that_is_never_short_changes_nothing_of_what_is_worth_buying(tmp_path, goal):
+    """Prices count with a `max_cost` and without one."""
+    priced = WITHIN + "".join(
+        f'[[teach.feature]]\nname = "cell {i}"\ncost = {cost}\n'
+        for i, cost in ((1, 8.0), (2, 1.0), (4, 3.0), (5, 5.0))
+    )
+    found = []
+    for limit in ("", "max_cost = 99.0\n"):
+        problem = read(tmp_path, f"{priced}[plan]\n{goal}{limit}")
+        planned = plan(problem)
+        found.append((planned.taught, over_rewards(problem, planned).worth))
+    assert found[0] == found[1] and any(each.share > 0 for each in found[0][1])
 
 
 def test_one_reward_has_no_such_section(tmp_path):

@@ -353,7 +353,6 @@ def test_mistakes_in_tables(folder, name, old, new, message):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ('[demonstration]\nshow = "choose"\n', '"choose" needs a world that is known'),
         ('[plan]\nbaseline = "uniform"\n', "a baseline needs a world that is known"),
         ('[plan]\nteacher = "JointGreedy"\n', "JointGreedy needs a world that is known"),
     ],
@@ -362,6 +361,19 @@ def test_what_needs_a_known_world_is_refused(folder, more, message):
     path = folder / "problem.toml"
     path.write_text(TOML + more)
     assert message in message_of(path)
+
+
+def test_what_to_show_may_be_chosen(folder):
+    """It guarantees at least what the policy does that is best in the worst world."""
+    path = folder / "problem.toml"
+    path.write_text(TOML + '[demonstration]\nshow = "choose"\n')
+    problem = read_problem(path)
+    chosen, task = problem.chosen, problem.task
+    assert task.demonstration.policy is chosen.policy
+    safe = ti.worst_case(problem.model, problem.worldview, problem.weights, task.best.policy).lower
+    assert chosen.guaranteed == pytest.approx(safe + chosen.gain, abs=1e-6)
+    said = contents(answer(problem, assess(problem)))
+    assert any("The model is known from 235 steps" in each for each in said["log"])
 
 
 def test_several_rewards_beside_a_log(folder):

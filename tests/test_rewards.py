@@ -14,7 +14,7 @@ def test_the_constructors_say_what_they_made():
     assert (listed.kind, listed.convex, listed.mean.tolist()) == ("listed", False, [0.25, 0.75])
     box = ti.Rewards.within([2, -1, 0], 0.5)
     assert box.root.tolist() == [[1, 0], [0, 0.5], [0, 0]]
-    assert box.sentence == "any reward of a box, 2 of 3 weights in doubt"
+    assert box.sentence == "any reward with each of 2 weights off by up to 50 %"
     assert ti.Rewards.box([0, 2], [2, 2]).mean.tolist() == [1, 2]
     ball = ti.Rewards.ellipsoid([1, 2], [[0.1], [0]])
     assert ball.convex and ball.sentence == "any reward of an ellipsoid with 1 axis"
@@ -217,7 +217,9 @@ def test_several_rewards_are_scored_by_the_mean_of_their_squared_risks():
     dear = {"max_cost": 3.0, "costs": rng.uniform(0.5, 2.0, 7)}
     by_cost = ti.greedy_plan(view, points[0], candidates, **dear)
     assert ti.greedy_plan(view, one, candidates, **dear).chosen == by_cost.chosen
-    with pytest.raises(ti.InvalidInputError, match="listed or sampled, got any reward of a box"):
+    with pytest.raises(
+        ti.InvalidInputError, match="listed or sampled, got any reward with each of 6"
+    ):
         ti.greedy_plan(view, ti.Rewards.within(points[0], 0.1), candidates)
 
 

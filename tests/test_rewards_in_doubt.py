@@ -200,3 +200,15 @@ def test_nobody_matches_what_cannot_be():
     for rewards in (ti.Rewards.listed([w, 2 * w]), ti.Rewards.within(w, 0.1)):
         found = ti.certify(model, view, rewards, ti.Demonstration(100 * np.ones(4)))
         assert found.status is ti.RewardsStatus.INFEASIBLE and found.guaranteed == 0.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("policy", [True, False])
+def test_of_a_tiny_set_the_performance_is_that_of_its_middle(seed, policy):
+    """The range that serves all rewards of a convex set is exact in the middle of it."""
+    _, model, view, w, *shown = case(seed)
+    shown = shown[0 if policy else 1]
+    one = ti.certify(model, view, w, shown).guaranteed
+    found = ti.certify(model, view, ti.Rewards.within(w, 1e-7), shown).lower
+    assert found == pytest.approx(one, abs=1e-5)
+    assert found <= one + 1e-9

@@ -16,7 +16,8 @@ from scipy.linalg import null_space
 import teachirl as ti
 from teachirl import InvalidInputError, Policy, feature_expectations, worlds
 from teachirl.mdp import evaluation
-from teachirl.mdp.evaluation import Chain, Method
+from teachirl.mdp.evaluation import Chain
+from teachirl.mdp.right_hand_sides import Method
 from teachirl.precision import DEPENDENT
 from teachirl.precision import RISK_TIE as TIE
 from teachirl.selection import best_subset as best_subset_module

@@ -9,6 +9,8 @@ import sys
 def main() -> None:
     """Load the command line and run it; whoever presses Ctrl-C while it loads sees no traceback."""
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    # Between two products the threads of BLAS would keep their processors busy with waiting.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     gc.disable()  # until all is loaded, which is no garbage: see `loading` in app/cli/screen.py
     from .app.cli import main as run
 

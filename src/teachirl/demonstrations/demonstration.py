@@ -242,10 +242,25 @@ class Demonstration:
         most = (
             view.norm if units is None else Worldview(view.matrix * units[:, None]).norm
         ) * self.error
+        singly = self.errors_of(view)
+        return most if singly is None else min(most, length_at_most(scales * singly))
+
+    def errors_of(self, view: Worldview) -> Floats | None:
+        """Bounds on |A(expectations − μ)|, row by row, all of them at once with the stated
+        confidence.
+
+        Parameters
+        ----------
+        view : Worldview
+
+        Returns
+        -------
+        array [ℓ]; None if the rows were not bounded one by one
+        """
         places = None if self.along is None else self.along.places(view.matrix)
         if self.along is None or places is None:
-            return most
-        return min(most, length_at_most(scales * (self.along.cut + self.along.chance)[places]))
+            return None
+        return np.asarray((self.along.cut + self.along.chance)[places])
 
     def earned_between(self, weights: Floats) -> tuple[float, float]:
         """Between which rewards ⟨w, μ⟩ lies, with the stated confidence.

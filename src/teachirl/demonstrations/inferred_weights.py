@@ -27,7 +27,7 @@ from ..views.potential_shaping import indistinct_directions
 from .demonstration import Demonstration
 from .forecasts import forecast
 from .optimal_cone import OptimalCone, habits
-from .plausible_weights import Evidence, Experts, PlausibleWeights, plausible_weights
+from .plausible_weights import NONE_FOUND, Evidence, Experts, PlausibleWeights, plausible_weights
 from .soft_fit import InferStatus, SoftFit
 from .trajectories import Trajectories, check_trajectories
 
@@ -134,8 +134,8 @@ class InferredWeights:
         sure = f"confidence {100 * found.confidence:g} %"
         if not found.experts:
             return (
-                "The weights are not identified: under no weights that were found are the choices "
-                "those of an expert who is optimal, slips now and then or is soft."
+                f"The weights are not identified: {NONE_FOUND}. So nothing is known of how far the "
+                "estimate is off."
             )
         who = "The expert may be optimal but for slips, or soft"
         if Experts.SOFT not in found.experts:

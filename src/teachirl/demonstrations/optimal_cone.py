@@ -5,7 +5,8 @@ With V the values, choices a in s are optimal for w exactly if some V has
     V(s) ≥ ⟨w, φ(s, b)⟩ + γ E V(s′) for all pairs (s, b), with equality at the choices,
 
 which is linear in w and V together. Where there is no such choice V may be too large, so that the
-cone may be: no weights are missing from it, and some may be too many.
+cone may be: no weights are missing from it, and some may be too many. With one choice in every
+state there are not: V is then what these choices earn (`OptimalCone.completed`).
 
 How far the cone goes in a direction c, of weights of length 1, is the most of ⟨c, w⟩ over the cone
 and the unit ball, if that is positive: then it is on the sphere. With E (w, V) = 0 and S (w, V) ≥ 0
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..mdp.model import MDP
+from ..mdp.planning import optimal_policy
 from ..precision import sum_error, up
 
 # A habit is what was chosen more often than anything else in its state, by so many standard errors
@@ -57,6 +59,7 @@ class OptimalCone:
         dynamics, k = mdp.dynamics, mdp.n_features
         n_states, n_pairs, states = mdp.n_states, mdp.n_pairs, dynamics.pair_states
         self.k, self.small = k, n_pairs <= MOST_PAIRS and k > 0
+        self.mdp, self.tight, self.never = mdp, tight, never
         if not self.small:
             return
         tight = tight | (np.diff(dynamics.offsets) == 1)[states]
@@ -96,6 +99,17 @@ class OptimalCone:
             method="highs",
         )
         return None if found.status != 0 else _unit(np.asarray(found.x)[: self.k])
+
+    def completed(self, w: Floats) -> Floats | None:
+        """Weights [k] far inside the part of the cone where what is optimal for w is so as well, in
+        states without a choice: under these the choices are optimal indeed; None if there are none.
+        """
+        if not self.small:
+            return None
+        dynamics = self.mdp.dynamics
+        chosen = np.logical_or.reduceat(self.tight, dynamics.offsets[:-1])[dynamics.pair_states]
+        best = optimal_policy(self.mdp, w).policy.probabilities == 1.0
+        return OptimalCone(self.mdp, self.tight | (best & ~chosen), self.never).centre()
 
     def extremes(self, start: Floats) -> list[Floats]:
         """The most and the least that each weight can be; of one whose sign is that of all, the

@@ -47,6 +47,8 @@ from .weight_region import THINNED, Region, Walk, explore
 # Steps of a walk, the more the smaller the world; and of a climb to where a walk can start.
 STEPS, WORK, CLIMBS = (45, 120), 200_000, 300
 
+# How often choices are completed by what is optimal for the weights found last.
+COMPLETIONS = 5
 # How often an interval is halved to find the rate of slips.
 HALVINGS = 24
 # Steps in log β down to this are taken, after so many in search of the right order of magnitude;
@@ -54,6 +56,13 @@ HALVINGS = 24
 FINE, MOST_SCALES, HOPELESS = 0.02, 6, 1.0
 # Orders of magnitude of β, powers of 4 on either side, that are looked at before it is given up.
 ORDERS = 5
+
+
+# What is said where no plausible weights are known.
+NONE_FOUND = (
+    "a search found no weights under which the choices are those of an expert who is optimal, "
+    "slips now and then or is soft"
+)
 
 
 class Evidence:
@@ -204,10 +213,10 @@ class PlausibleWeights:
     degrees : float, how far from the estimate weights may be that are plausible; 180 at most
     confidence : float, with which the expert's weights are among the plausible ones
     experts : tuple of Experts, those who explain what was seen, of some plausible weights; empty if
-        none does
+        a search found none: then `lower` and `upper` are −1 and 1, and nothing is known
     slips : float, the share of choices that are slips of an expert with the estimated weights who
         is optimal otherwise
-    points : array [n, k], plausible weights, spread evenly
+    points : array [n, k], plausible weights, spread evenly; the estimate alone if none were found
     evidence : Evidence, which decides what is plausible
     basis : array [r, k], the directions that policies can tell apart
 
@@ -267,7 +276,7 @@ class PlausibleWeights:
 
         Returns
         -------
-        array [n, k]; all directions alike if nothing is known
+        array [n, k]; zeros if the features tell no policies apart
         """
         require(
             isinstance(rng, np.random.Generator),
@@ -277,10 +286,9 @@ class PlausibleWeights:
             isinstance(n, (int, np.integer)) and n >= 0,
             f"n must be a whole number, 0 or more, got {n!r}",
         )
-        if not self.experts:
-            drawn = rng.standard_normal((n, len(self.basis))) @ self.basis
-            lengths = np.linalg.norm(drawn, axis=1, keepdims=True)
-            return np.asarray(drawn / np.where(lengths > 0.0, lengths, 1.0))
+        if len(self.basis) == 0:
+            return np.zeros((n, self.basis.shape[1]))
+        require(bool(self.experts), f"there is nothing to draw from: {NONE_FOUND}")
         walk = Walk(
             self.evidence.holds, self.basis, self.points[rng.integers(len(self.points))], rng
         )
@@ -301,8 +309,13 @@ def plausible_weights(
     basis = np.linalg.svd(never, full_matrices=True)[2][len(never) :] if len(never) else np.eye(k)
     rng = np.random.default_rng(0)
     suggested = [w for w in (theta, cone.centre()) if w is not None and np.any(basis @ w)]
+    suggested = suggested or list(basis[:1])  # nothing tells of a direction: any will do
     walks = [Walk(evidence.holds, basis, w, rng) for w in suggested]
     inside = [walk for walk in walks if evidence.holds(walk.points[0])]
+    if not inside:
+        further = _completed(evidence, cone, suggested)
+        walks += [Walk(evidence.holds, basis, w, rng) for w in further]
+        inside = [walk for walk in walks[len(suggested) :] if evidence.holds(walk.points[0])]
     if not inside and walks:
         nearest = max(walks, key=lambda walk: evidence.most(walk.points[0]))
         inside = [nearest] if len(basis) > 1 and nearest.climb(evidence.most, CLIMBS) else []
@@ -340,6 +353,22 @@ def plausible_weights(
     return _told(evidence, basis, start, found, degrees, confidence, experts, ends is not None)
 
 
+def _completed(evidence: Evidence, cone: OptimalCone, suggested: list[Floats]) -> list[Floats]:
+    """Weights under which the habits are optimal, values counting as they are in states where none
+    was seen; from each that is suggested, until they are plausible."""
+    found: list[Floats] = []
+    for w in suggested:
+        for _ in range(COMPLETIONS):
+            further = cone.completed(w)
+            if further is None:
+                break
+            w = further
+            found.append(w)
+            if evidence.optimal(w) >= evidence.enough:
+                return found
+    return found
+
+
 def _told(
     evidence: Evidence,
     basis: Floats,
@@ -365,4 +394,4 @@ def _told(
     )
 
 
-__all__ = ["Evidence", "Experts", "PlausibleWeights", "plausible_weights"]
+__all__ = ["NONE_FOUND", "Evidence", "Experts", "PlausibleWeights", "plausible_weights"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import decimal
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 DIGITS = 4
 NOTHING = "–"
@@ -37,38 +37,79 @@ def visible(value: float, scale: float) -> str:
 
 
 def alike(first: float, second: float) -> tuple[str, str]:
-    """Two amounts to be compared, both to the last of the four digits of the larger; what would
-    be 0 by that, and is not, to its first.
+    """Two amounts to be compared, in four digits each, or in as many more as tell them apart; what
+    is rounding beside the other is 0.
 
-    >>> alike(0.000001132, 0.6121), alike(17.3, 0.0437), alike(1e-15, 2.0)
-    (('0.000001', '0.6121'), ('17.3', '0.04'), ('0', '2'))
+    >>> alike(0.15132, 10.2299), alike(18.556, 18.5615), alike(1e-15, 2.0), alike(5.0, 5.0)
+    (('0.1513', '10.23'), ('18.556', '18.562'), ('0', '2'), ('5', '5'))
     """
     larger = max(abs(first), abs(second))
-    size = _exact(larger)
-    last = size.adjusted() - DIGITS + 1 if size else 0
-
-    def shown(value: float) -> str:
-        rounded = round(value, -last) + 0.0
-        if rounded:
-            return number(rounded)
-        return "0" if number(value, larger) == "0" else number(value, digits=1)
-
-    return shown(first), shown(second)
-
-
-def promised_all(value: float, least: float, scale: float = 0.0) -> tuple[str, str]:
-    """An amount to the nearest digit, and what is guaranteed of it, never more than that, where
-    both are the same up to rounding: in as few digits as say so, from four on.
-
-    >>> promised_all(5.51962, 5.51961), promised_all(8.0784, 8.0784)
-    (('5.5196', '5.5196'), ('8.078', '8.078'))
-    """
-    texts = number(value, scale), at_least(least, scale)
-    for digits in range(DIGITS, SURE):
-        more = number(value, scale, digits), at_least(least, scale, digits)
-        if more[0] == more[1]:
-            return more
+    for digits in range(DIGITS, 2 * SURE):
+        texts = number(first, larger, digits), number(second, larger, digits)
+        if texts[0] != texts[1] or abs(first - second) <= ROUNDING * larger:
+            break
     return texts
+
+
+def steady(value: float, scale: float = 0.0) -> str:
+    """An amount that is known, in as few digits, from four on, as are the same when it is rounded
+    down: so it reads as what is guaranteed, where that is all of it. If there are none up to six,
+    in six, rounded down.
+
+    >>> steady(44.5032), steady(44.497), steady(0.59049), steady(20.0), steady(-17.83333)
+    ('44.5', '44.497', '0.59049', '20', '−17.8334')
+    """
+    for digits in range(DIGITS, SURE + 1):
+        text = number(value, scale, digits)
+        if text == at_least(value, scale, digits):
+            return text
+    return at_least(value, scale, SURE)
+
+
+def steady_loss(value: float, scale: float = 0.0) -> str:
+    """A loss, never less than it is, in as few digits, from four on, as are the same to the
+    nearest: so it reads as what is lost, where that is all of it. If five will not do, in four, as
+    bounds on losses are searched for, and have few more digits than that.
+
+    >>> steady_loss(10.0789), steady_loss(46.1527), steady_loss(3.03034)
+    ('10.08', '46.153', '3.031')
+    """
+    for digits in (DIGITS, DIGITS + 1):
+        text = at_most(value, scale, digits)
+        if text == number(value, scale, digits):
+            return text
+    return at_most(value, scale)
+
+
+def as_known(value: float, known: Iterable[float], scale: float = 0.0) -> str:
+    """An amount to the nearest digit or, if it is one that is `known`, as `steady` writes that.
+
+    >>> as_known(0.59049, [0.59049]), as_known(0.59049, [20.0])
+    ('0.59049', '0.5905')
+    """
+    for each in known:
+        if abs(value - each) <= ROUNDING * max(abs(each), scale):
+            return steady(each, scale)
+    return visible(value, scale)
+
+
+def promised_of(least: float, known: Iterable[float], scale: float = 0.0) -> str:
+    """What is guaranteed, never more than it is; where that is an amount that is `known`, up to
+    what a search does not tell apart, as `steady` writes that, or in more digits.
+
+    >>> promised_of(44.4969, [44.497]), promised_of(44.496999, [44.497], scale=50.0)
+    ('44.49', '44.4969')
+    >>> promised_of(44.4976, [44.49762], scale=50.0), steady(44.49762)
+    ('44.4976', '44.4976')
+    """
+    for value in known:
+        if abs(value - least) <= ROUNDING * scale:
+            return steady(value, scale)
+        if abs(value - least) <= 10.0**-SURE * scale:
+            every = [at_least(least, scale, digits) for digits in range(DIGITS, SURE + 1)]
+            text = steady(value, scale)
+            return text if text in every else every[-1]
+    return at_least(least, scale)
 
 
 def at_least(value: float, scale: float = 0.0, digits: int = DIGITS) -> str:
@@ -276,6 +317,7 @@ def _rounded(value: float, direction: str, scale: float = 0.0, digits: int = DIG
 __all__ = [
     "NOTHING",
     "alike",
+    "as_known",
     "asked",
     "at_least",
     "at_most",
@@ -288,10 +330,12 @@ __all__ = [
     "percent_at_least",
     "percent_at_most",
     "percents_apart",
-    "promised_all",
+    "promised_of",
     "risk",
     "share_at_least",
     "share_at_most",
     "small",
+    "steady",
+    "steady_loss",
     "visible",
 ]

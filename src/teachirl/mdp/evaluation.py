@@ -14,10 +14,10 @@ are much alike: what is dear to find out, `Usual`, is found out once for a world
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -32,6 +32,7 @@ from .band_order import in_a_band
 from .kernels.block_elimination import Factors, substitute, substitute_transposed
 from .kernels.chains import outflow, reordered, transposed, without_flow, without_loops
 from .kernels.components import strong_components
+from .kernels.layouts import Kernel
 from .kernels.linear import Flow
 from .kernels.mixing import (
     flow_error,
@@ -44,6 +45,7 @@ from .kernels.mixing import (
 )
 from .kernels.small_chains import BALANCED, GAVE_UP, TOO_FAR, small_values, small_visits
 from .pieces import eliminated, flow_solved, iterated, lanes_solved, swept
+from .right_hand_sides import FEW, Method, Solved, parts_of, together
 
 if TYPE_CHECKING:
     from .dynamics import Dynamics
@@ -53,14 +55,12 @@ if TYPE_CHECKING:
 FILL, MOST_WORK, WORK = 3.0, 100, 8
 # A chain with so many entries is small: to call kernels one by one takes longer than they do.
 SMALL = 2000
+# What solves such a chain at once takes seconds to compile, and saves a tenth of a millisecond.
+OFTEN = 1000
 # A chain mixes if so many steps suffice; after so many it is known how many there will be.
 STEPS, PROBE = 60, 25
 # BiCGSTAB gives up after so many steps.
 KRYLOV_STEPS = 2000
-# With fewer columns than these, one after the other is faster than all at once.
-FEW = 4
-# Columns that a vector register holds; and how many numbers are solved for at once.
-LANES, BLOCK = 4, 1 << 23
 # With more products of a band matrix a factorisation may take seconds.
 MOST_BAND = 20_000_000_000
 # What ways cost, in products, as measured: a step of BiCGSTAB for each entry; elimination in a
@@ -70,17 +70,6 @@ PASSES, BANDED, PREPARING, SPARSER = 6.0, 1.5, 500.0, 0.02
 LONG = 200_000_000.0
 
 Rows: TypeAlias = tuple[NDArray[Any], NDArray[Any], Floats]  # indptr, indices, data
-
-
-class Method(enum.Enum):
-    """The ways to solve."""
-
-    ELIMINATION = "of the strong components of the chain, in order, while it stays sparse"
-    BAND = "elimination of the whole chain, in an order in which its entries lie in a band"
-    ITERATION = "x ← b + γPx, where it soon makes no difference where one started"
-    KRYLOV = "BiCGSTAB, preconditioned by Gauss–Seidel sweeps in the order of the components"
-    FACTORS = "SuperLU"
-    SWEEPS = "Gauss–Seidel: slow, but it gets nearer with every step"
 
 
 class Usual(NamedTuple):
@@ -98,15 +87,6 @@ class Usual(NamedTuple):
     steps: int = 0
     band: float = math.inf
     order: NDArray[np.uint32] | None = None
-
-
-class Solved(NamedTuple):
-    """A solution [S, m], and what its columns may be off by [m]: by how much any entry of values,
-    or the 1-norm of visits; and how it was found."""
-
-    x: Floats
-    error: Floats
-    method: Method
 
 
 class Chain:
@@ -133,37 +113,44 @@ class Chain:
         # Of what there is this share is left over: a few eps of a residual, times 1/(1 − γ).
         self.goal = max(SOLVED, RESIDUAL / (1.0 - discount))
 
-    def values(self, rewards: Floats) -> Solved:
-        """V [S, m] with (I − γP) V = R, for rewards R [S, m]."""
-        return _together([self._values(part) for part in _parts(rewards)], rewards.shape[1])
+    def values(self, rewards: Floats, share: float = 0.0, guess: Floats | None = None) -> Solved:
+        """V [S, m] with (I − γP) V = R, for rewards R [S, m].
 
-    def visits(self, sources: Floats) -> Solved:
-        """Y [S, m] with (I − γPᵀ) Y = B, for sources B [S, m]."""
-        return _together([self._visits(part) for part in _parts(sources)], sources.shape[1])
+        Of the largest rewards this share may be left over, if it is more than rounding. The guess
+        [S, m] is values to start from.
+        """
+        guesses = repeat(None) if guess is None else map(np.copy, parts_of(guess))
+        parts = zip(parts_of(rewards), guesses, strict=False)
+        return together([self._values(*part, share) for part in parts], rewards.shape[1])
 
-    def _values(self, b: Floats) -> Solved:
+    def visits(self, sources: Floats, share: float = 0.0) -> Solved:
+        """Y [S, m] with (I − γPᵀ) Y = B, for sources B [S, m]; of which this share may be left
+        over, if it is more than rounding."""
+        return together([self._visits(part, share) for part in parts_of(sources)], sources.shape[1])
+
+    def _values(self, b: Floats, guess: Floats | None, share: float) -> Solved:
         found = self._at_once(small_values, b)
         if found is None:
             most = sizes(b)[0]
-            v, off, left, method = self._solved(b, self.goal * most, False)
+            v, off, left, method = self._solved(b, max(self.goal, share) * most, False, guess)
             found = Solved(v, settle_values(self.rows, v, off, *left, most), method)
         return found
 
-    def _visits(self, b: Floats) -> Solved:
+    def _visits(self, b: Floats, share: float) -> Solved:
         found = self._at_once(small_visits, b)
         if found is None:
             most = sizes(b)[1]
-            y, method = b / (1.0 - self.discount), Method.ITERATION
+            y, method, goals = b / (1.0 - self.discount), Method.ITERATION, self.goal * most
             left = flow_left(self.rows, b, y, np.empty_like(b))
-            if np.any(left[0] > self.goal * most):  # the sources are not in balance
-                y, _, left, method = self._solved(b, self.goal * most, True)
+            if np.any(left[0] > goals):  # the sources are not in balance
+                y, _, left, method = self._solved(b, np.maximum(goals, share * most), True)
             found = Solved(y, flow_error(self.rows, *left, most), method)
         return found
 
-    def _at_once(self, solve: Callable[..., Any], b: Floats) -> Solved | None:
+    def _at_once(self, solve: Kernel, b: Floats) -> Solved | None:
         """What elimination finds of a small chain, in one call; None where that is not enough."""
         clock.look()
-        if not self.small or b.shape[1] <= self._gave_up:
+        if not self.small or b.shape[1] <= self._gave_up or not solve.pays(OFTEN):
             return None
         indices = frozen(self.rows.indices.view())
         x, error, how = solve(self.rows, indices, b, self.goal, *self._allowed(b.shape[1]))
@@ -181,14 +168,24 @@ class Chain:
         entries = len(self.rows.data)
         return int(FILL * entries) + 1, min(WORK * columns, MOST_WORK) * entries
 
-    def _solved(self, b: Floats, goals: Floats, flow: bool) -> tuple[Floats, Floats, Any, Method]:
-        """x; what it leaves over of b, at most the goals [m]; how much that is; and by whom."""
+    def _solved(
+        self, b: Floats, goals: Floats, flow: bool, guess: Floats | None = None
+    ) -> tuple[Floats, Floats, Any, Method]:
+        """x; what it leaves over of b, at most the goals [m]; how much that is; and by whom.
+
+        A guess spares some steps of those who get nearer step by step.
+        """
         off = np.empty_like(b)
         left = flow_left if flow else values_left
         for method in self._ways(b.shape[1]):
             clock.look()
             solve = getattr(self, f"_by_{method.name.lower()}")
-            x = solve(b, goals, flow)
+            if guess is not None and method in (Method.ITERATION, Method.KRYLOV):
+                left(self.rows, b, guess, off)
+                x = solve(frozen(off.view()), goals, flow)
+                x = None if x is None else x + guess
+            else:
+                x = solve(b, goals, flow)
             for _ in range(3):
                 if x is None:
                     break
@@ -268,17 +265,21 @@ class Chain:
         return x if iterated(operator, b, x, goals, flow, PROBE, STEPS) else None
 
     @cached_property
-    def _system(self) -> tuple[Flow, Flow, Floats]:
-        """What BiCGSTAB solves, in the components' order and without loops; what leaves a state
-        other than by its loop; for values and for visits."""
+    def _system(self) -> tuple[Flow, Floats]:
+        """What BiCGSTAB solves for values, in the components' order and without loops; what leaves
+        a state other than by its loop."""
         *rows, leaving = without_loops(*self._components[2])
-        there, back = _flow(rows, self.discount), _flow(transposed(*rows), self.discount)
-        return there, back, leaving
+        return _flow(rows, self.discount), leaving
+
+    @cached_property
+    def _back(self) -> Flow:
+        """What it solves for visits."""
+        return _flow(transposed(*self._system[0][:3]), self.discount)
 
     def _by_krylov(self, b: Floats, goals: Floats, flow: bool) -> Floats | None:
         order = self._components[0]
-        forward, backward, leaving = self._system
-        operator = backward if flow else forward
+        operator, leaving = self._system
+        operator = self._back if flow else operator
         # What counts of values is the largest entry of what is left over, not the sum.
         goals = 0.25 * goals if flow else 0.025 * len(b) * goals
         source = rows_in(b, order)
@@ -352,26 +353,6 @@ def _substituted(
     solve = substitute_transposed if flow else substitute
     solve(*rows, bounds, factors, x)
     return np.asarray(rows_back(x, order))
-
-
-def _parts(columns: Floats) -> Iterator[Floats]:
-    """The columns [S, m], so many at a time as memory has room for, and zeros beside them where
-    that fills vector registers."""
-    n, m = columns.shape
-    width = max(BLOCK // n // LANES, 1) * LANES
-    for first in range(0, m, width):
-        part = columns[:, first : first + width]
-        missing = -part.shape[1] % LANES if part.shape[1] >= FEW else 0
-        part = np.hstack([part, np.zeros((n, missing))]) if missing else np.ascontiguousarray(part)
-        yield frozen(part.view())
-
-
-def _together(parts: list[Solved], m: int) -> Solved:
-    """The m columns that were solved in parts."""
-    if len(parts) == 1:
-        return Solved(parts[0].x[:, :m], parts[0].error[:m], parts[0].method)
-    x = np.hstack([part.x for part in parts])[:, :m]
-    return Solved(x, np.concatenate([part.error for part in parts])[:m], parts[-1].method)
 
 
 def usual_way(chain: Chain, graph: tuple[NDArray[Any], NDArray[Any]] | None = None) -> Usual:

@@ -61,11 +61,19 @@ def state_occupancy(mdp: MDP, policy: Policy, start: Floats | None = None) -> Fl
     `start` [S] replaces the MDP's distribution of the first state; it need not sum to 1.
     """
     check_policy(mdp, policy)
-    layout, first = mdp.dynamics.layout, mdp.start if start is None else frozen(start.view())
+    return np.maximum(state_flow(mdp, policy, mdp.start if start is None else start), 0.0)
+
+
+def state_flow(
+    mdp: MDP, policy: Policy, source: Floats, share: float = 0.0, chain: Chain | None = None
+) -> Floats:
+    """(I − γPᵀ)⁻¹ of a source [S] of any signs, array [S]; of the source this share may be left
+    over, if it is more than rounding. The chain is the policy's, if that is at hand."""
     if policy.pairs is not None and mdp.dynamics.deterministic:
-        choice = policy.pairs - mdp.dynamics.offsets[:-1]
-        return np.asarray(kernels.push(layout, choice, first, mdp.discount))
-    return np.maximum(chain_of(mdp, policy).visits(first[:, None]).x[:, 0], 0.0)
+        choice, first = policy.pairs - mdp.dynamics.offsets[:-1], frozen(source.view())
+        return np.asarray(kernels.push(mdp.dynamics.layout, choice, first, mdp.discount))
+    chain = chain_of(mdp, policy) if chain is None else chain
+    return chain.visits(source[:, None], share).x[:, 0]
 
 
 def chain_of(mdp: MDP, policy: Policy, sparse: bool = True) -> Chain:

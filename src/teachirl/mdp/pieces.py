@@ -16,7 +16,7 @@ from .kernels import Flow, block_elimination, linear, soft
 from .kernels.block_elimination import Factors, eliminate_some, room_for
 from .kernels.krylov import solve_lanes
 from .kernels.linear import solve_flow, sweep_flow
-from .kernels.mixing import LOOK, iterate
+from .kernels.mixing import FARTHEST, iterate
 from .kernels.soft import soft_likelihood, soft_solve, solve_system
 
 # How often a step of BiCGSTAB passes all entries; and a sweep, forward, backward and for a look.
@@ -27,7 +27,7 @@ def iterated(
     operator: Flow, b: Floats, x: Floats, goals: Floats, flow: bool, probe: int, steps: int
 ) -> bool:
     """Whether `iterate` takes x [S, m] to its goals [m] in so many steps."""
-    state, most, took = np.zeros(2), _count(operator, b.shape[1], LOOK), -1
+    state, most, took = np.zeros(3), _count(operator, b.shape[1], FARTHEST), -1
     while took < 0:
         clock.look()
         took = iterate(operator, b, x, goals, flow, probe, steps, state, most)

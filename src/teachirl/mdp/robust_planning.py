@@ -21,11 +21,12 @@ from ..arrays import Floats, frozen
 from ..errors import require
 from ..precision import EPS, down, up
 from .estimated import EstimatedMDP
-from .evaluation import Chain, Solved
+from .evaluation import Chain
 from .kernels.chains import outflow
 from .kernels.robust import Chosen, back_up_robustly, earned
 from .plan import Plan, PlanStatus
 from .policy import Policy
+from .right_hand_sides import Solved
 
 Outlook: TypeAlias = Literal["pessimistic", "optimistic", "nominal"]
 OUTLOOKS: tuple[Outlook, ...] = get_args(Outlook)
@@ -69,6 +70,7 @@ def respond(
     nature: Literal[1, -1],
     policy: Policy | None = None,
     tolerance: float = 1e-10,
+    within: float | None = None,
     guess: Floats | None = None,
     chosen: Chosen | None = None,
 ) -> Response:
@@ -81,6 +83,7 @@ def respond(
     nature : 1 for the best world, −1 for the worst
     policy : whose reward it is; the best policy's by default
     tolerance : how far apart the bounds may be, as for `optimal_policy`
+    within : the same in units of reward; if given, it counts instead
     guess : array [S], values to start from; by default, of a policy, those in the nominal world
     chosen : what `unchosen` made, to be written to: where responses are alike, the next is faster
 
@@ -94,14 +97,19 @@ def respond(
     True
     """
     made = unchosen(model) if chosen is None else chosen
-    return _Planning(model, weights, tolerance, made).solved(nature, policy, guess)
+    return _Planning(model, weights, tolerance, within, made).solved(nature, policy, guess)
 
 
 class _Planning:
     """One reward, in the units that kernels and bounds need."""
 
     def __init__(
-        self, model: EstimatedMDP, weights: Floats, tolerance: float, chosen: Chosen
+        self,
+        model: EstimatedMDP,
+        weights: Floats,
+        tolerance: float,
+        within: float | None,
+        chosen: Chosen,
     ) -> None:
         self.model, self.chosen = model, chosen
         self.rewards, self.outcomes = (
@@ -118,7 +126,7 @@ class _Planning:
         tiny = 5e-324 * (model.n_features + model.n_states + relative / EPS) if norms else 0.0
         self.slack = ((model.n_features + 1) * EPS * norms + tiny) / rest
         self.per_value = 2.0 * relative / rest
-        asked = tolerance * (self.most - self.least) / rest
+        asked = tolerance * (self.most - self.least) / rest if within is None else within
         noise = self.slack + self.per_value * self.largest
         self.target = max(0.5 * (asked - 2.0 * noise), 2.0 * noise)
 
@@ -252,9 +260,9 @@ def plan_in_doubt(
     most = respond(model, weights, nature=1, tolerance=tolerance)
     if outlook == "pessimistic":
         least = respond(model, weights, nature=-1, tolerance=tolerance)
-        policy, values = _policy_of(model, least), least.values
+        policy, values = policy_of(model, least), least.values
     else:
-        policy = _policy_of(model, most) if nominal is None else nominal
+        policy = policy_of(model, most) if nominal is None else nominal
         least = respond(model, weights, nature=-1, policy=policy, tolerance=tolerance)
         values = most.values if nominal is None else least.values
     rewards = model.rewards(weights)
@@ -271,7 +279,8 @@ def plan_in_doubt(
     )
 
 
-def _policy_of(model: EstimatedMDP, found: Response) -> Policy:
+def policy_of(model: EstimatedMDP, found: Response) -> Policy:
+    """The policy of a response in which that was free."""
     pairs = np.flatnonzero(found.chances).astype(np.int64)
     return Policy.of_pairs(model.nominal.dynamics, pairs)
 
@@ -282,6 +291,7 @@ __all__ = [
     "Response",
     "chain_in",
     "plan_in_doubt",
+    "policy_of",
     "respond",
     "unchosen",
     "values_in",

@@ -16,9 +16,9 @@ import numpy as np
 from ..arrays import Floats
 from ..guarantees.bounds import WorstCaseBounds, lower_bound
 from ..guarantees.solvers.blocks import Blocks, block_count
-from ..guarantees.solvers.bundle import GRACE, Search
 from ..guarantees.solvers.master import Master
 from ..guarantees.solvers.plans import Case
+from ..guarantees.solvers.search import GRACE, Search
 from ..guarantees.solvers.view_coordinates import ViewCoordinates
 from ..mdp import clock
 from ..mdp.policy import Policy
@@ -211,7 +211,7 @@ class _SetPlans:
         self.pool, self.chosen, self.blocks = pool, chosen, pool.blocks
         self._along = basis @ pool.basis.T
 
-    def begin(self, master: Master) -> None:
+    def begin(self, master: Master, asked: float) -> None:
         owners = np.arange(self.blocks.count)
         master.add(np.zeros((len(owners), len(self._along))), np.zeros(len(owners)), owners, 0)
 
@@ -229,7 +229,7 @@ class _SetPlans:
 
     def fill(self, master: Master, theta: Floats) -> None:
         """The demonstration's columns, and of the pool's those that are cheapest at θ."""
-        self.begin(master)
+        self.begin(master, 0.0)
         pool = self.pool
         rows = pool.rows[: pool.count]
         count = min(PLANS, pool.count)

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from ..arrays import AnyRows, Floats, SparseRows
 from ..guarantees.bounds import WorstCaseBounds
 from ..guarantees.solvers.blocks import Blocks, block_count
-from ..guarantees.solvers.bundle import Search
 from ..guarantees.solvers.master import Master
 from ..guarantees.solvers.plans import Case
+from ..guarantees.solvers.search import Search
 from ..mdp.kernels.race import meet
 from ..mdp.policy import Policy
 from ..precision import DEPENDENT, SOLVED
@@ -104,7 +104,7 @@ class Pool:
         self._origin = self.blocks.masses[:, None] * np.append(case.shown, case.earned)
         self.points = Points(len(features), SOLVED * sight.reach)
 
-    def begin(self, master: Master) -> None:
+    def begin(self, master: Master, asked: float) -> None:
         if self.case.policy is not None:
             self._origin = self._add(self.case.policy)
             self._put(np.zeros_like(self._origin), master)
@@ -223,7 +223,7 @@ class _Shared:
         self.present, self.pool, self.candidate = present, present.pool, candidate
         self.blocks, self.seen = self.pool.blocks, self.pool.count
 
-    def begin(self, master: Master) -> None:
+    def begin(self, master: Master, asked: float) -> None:
         """The pool has begun."""
 
     def put(self, policy: Policy, master: Master) -> Floats:

@@ -14,10 +14,12 @@ import numpy as np
 
 from ..arrays import Floats, frozen
 from ..demonstrations.demonstration import Demonstration
-from ..guarantees.bounds import WorstCaseBounds
+from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ..guarantees.worst_case import worst_case
-from ..mdp.estimated import AnyMDP
-from ..precision import SEARCH_TIE
+from ..mdp import clock
+from ..mdp.estimated import AnyMDP, nominal_of
+from ..mdp.occupancy import expectations_of
+from ..precision import ROUNDED_UP, SEARCH_TIE, length_at_most
 from ..views.worldview import Worldview
 from .matching import Matching
 
@@ -25,6 +27,9 @@ from .matching import Matching
 CLOSEST = 1e-9
 # Numbers of a view up to which its rows are put in order.
 ORDERED = 1_000_000
+# Ellipsoids around a box that are tried at most, the gain below which there are enough of them, and
+# the least of a multiplier and of an error beside the largest: no row is lost, nor all that counts.
+ELLIPSOIDS, ENOUGH, SMALLEST = 8, 1e-4, 1e-6
 
 
 def at_stake(width: float, weights: Floats, amounts: Floats) -> float:
@@ -101,6 +106,7 @@ def worst_in_order(
     if order is not None:
         view = Worldview(view.matrix[order], mdp=view.mdp)
         start = None if start is None else start[order]
+    until = clock.seconds() + max_seconds
     found = worst_case(
         model,
         view,
@@ -111,11 +117,68 @@ def worst_in_order(
         max_seconds=max_seconds,
         start=start,
     )
+    singly = matching.singly(view, shown)
+    if singly is not None and found.status is not WorstCaseStatus.INFEASIBLE:
+        found = _in_a_box(model, view, weights, shown, singly, found, tolerance, until)
     if order is None:
         return found
     theta = np.empty_like(found.theta)
     theta[order] = found.theta
     return replace(found, theta=frozen(theta))
+
+
+def _in_a_box(
+    model: AnyMDP,
+    view: Worldview,
+    weights: Floats,
+    shown: Demonstration,
+    singly: Floats,
+    found: WorstCaseBounds,
+    tolerance: float,
+    until: float,
+) -> WorstCaseBounds:
+    """The worst case of who is within rᵢ of what is shown in each row i that is seen, as closely
+    as ellipsoids around that box tell.
+
+    Whatever the units u, the box lies in the ellipsoid ‖u · A(μ − μ_T)‖ ≤ ‖u · r‖, so that each
+    search proves what it says. Of multipliers θ, that with uᵢ² = |θᵢ| / rᵢ costs no more than the
+    box does, Σ |θᵢ| rᵢ; and so units follow multipliers, and these the units.
+    """
+    largest = float(singly.max(initial=0.0))
+    if len(singly) < 2 or largest == 0.0:
+        return found
+    for _ in range(ELLIPSOIDS):
+        theta = np.abs(found.theta)
+        left = until - clock.seconds()
+        if not theta.any() or left <= 0.0:
+            break
+        units = np.sqrt(
+            np.maximum(theta / theta.max(), SMALLEST) / np.maximum(singly / largest, SMALLEST)
+        )
+        other = worst_case(
+            model,
+            Worldview(view.matrix * units[:, None], mdp=view.mdp),
+            weights,
+            shown,
+            length_at_most(units * singly) * ROUNDED_UP,
+            tolerance=tolerance,
+            max_seconds=left,
+            start=found.theta / units,
+        )
+        solves = found.solves + other.solves
+        gained = other.lower - found.lower
+        if other.status is WorstCaseStatus.INFEASIBLE or gained <= 0.0:
+            return replace(found, solves=solves)
+        size = max(abs(found.lower), abs(other.lower))
+        matched = other.matched
+        if other.occupancy is not None:
+            there = expectations_of(other.world or nominal_of(model), other.occupancy)
+            matched = length_at_most(view.matrix @ (there - shown.expectations))
+        theta = frozen(units * other.theta)
+        found = replace(other, theta=theta, matched=matched, solves=solves)
+        if gained <= ENOUGH * size:
+            break
+    return found
 
 
 def _order(view: Worldview) -> list[int] | None:

@@ -123,8 +123,7 @@ class TaskGoals:
         self.asked, self.task, self.expert = asked, task, expert
         self._extremes: dict[int, tuple[Plan, Plan]] = {}
         self._tasks: dict[Goal, Task] = {}
-        made = enumerate(self._made())
-        self.goals = tuple(replace(goal, number=number) for number, goal in made)
+        self.goals = tuple(replace(goal, number=i) for i, goal in enumerate(self._made()))
 
     def __bool__(self) -> bool:
         return bool(self.goals)
@@ -327,9 +326,10 @@ class TaskGoals:
 
     def _made(self) -> Iterator[Goal]:
         asked, task = self.asked, self.task
-        if asked.guarantee is not None:
-            yield Goal(GoalKind.GUARANTEE, asked.guarantee, False)
         width = max(task.best.value - task.worst.value, 0.0) or 1.0
+        if asked.guarantee is not None:  # rounding is of the reward, whatever counts as 0
+            shares = 1.0 if task.baseline is None else width / (task.best.value - task.zero)
+            yield Goal(GoalKind.GUARANTEE, asked.guarantee, False, scale=shares, at_stake=1.0)
         stake = width * task.tolerance / SEARCH_TIE  # as closely as it is searched
         if asked.max_loss is not None:
             yield Goal(GoalKind.MAX_LOSS, asked.max_loss, True, "", None, width, at_stake=stake)

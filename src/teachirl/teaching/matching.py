@@ -58,6 +58,11 @@ class Matching:
         rounded = MATCHED * view.norm * float(np.linalg.norm(demonstration.expectations))
         return off * (1.0 + SEARCH_TIE) + rounded
 
+    def singly(self, view: Worldview, demonstration: Demonstration) -> Floats | None:
+        """array [ℓ], how far those who match the expert are from what is shown in each feature that
+        they see; None if that is not known feature by feature, or ε is not the expert's."""
+        return demonstration.errors_of(view) if self.keeps(demonstration) else None
+
     def varies(self, demonstration: Demonstration) -> bool:
         """Whether ε is another in other views."""
         return self.mismatch is None and demonstration.error > 0.0

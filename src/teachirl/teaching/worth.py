@@ -12,9 +12,10 @@ from ..errors import InvalidInputError, require
 from ..learners import MinNormPoint
 from ..mdp import clock
 from ..mdp.rewards.rewards import Rewards
-from .goal import Promise
 from .goals import Goals
 from .matching import Matching
+from .needed import needed
+from .prices import ample
 from .task import Task
 from .teach import teach
 from .teacher import Teacher
@@ -78,7 +79,8 @@ def worth_buying(
     rng : numpy.random.Generator, draws rewards if there are more
     rewards : Rewards that are plausible; those of the task by default
     tried : int, for how many rewards plans are made, at most
-    until, budget, max_cost : float or Goals, int, float, when a plan ends, as in `teach`
+    until, budget, max_cost : float or Goals, int, float, when a plan ends, as in `teach`; but
+        prices count without a `max_cost` as well
     matching : Matching, how closely learners match; exactly by default
     max_seconds : float, how long it may take; those rewards that are done by then count
 
@@ -111,20 +113,8 @@ def worth_buying(
         if bought and clock.seconds() > deadline:
             break
         other = task.with_weights(w)
-        lesson = teach(
-            other,
-            teacher,
-            MinNormPoint(),
-            rng=np.random.default_rng(0),
-            until=until,
-            budget=budget,
-            max_cost=max_cost,
-            tolerance=-1.0,
-            mismatch=matching.mismatch,
-        )
-        taught = [int(each.taught) for each in lesson.rounds[1:] if each.taught is not None]
-        needed = _needed(other, taught, until, matching)
-        bought.append(np.isin(np.arange(len(task.names)), needed))
+        kept = _bought(other, teacher, until, budget, max_cost, matching)
+        bought.append(np.isin(np.arange(len(task.names)), kept))
         gains.append(_gains(other, matching))
     shares, added = np.mean(bought, axis=0), np.array(gains)
     return tuple(
@@ -133,32 +123,30 @@ def worth_buying(
     )
 
 
-def _needed(
-    task: Task, taught: list[int], until: float | Goals | None, matching: Matching
-) -> list[int]:
-    """The features of a plan without those that it does not need, the dearest looked at first."""
+def _bought(
+    task: Task,
+    teacher: Teacher,
+    until: float | Goals | None,
+    budget: int | None,
+    max_cost: float,
+    matching: Matching,
+) -> tuple[int, ...]:
+    """What a teacher's plan for one reward buys, as far as it is needed; prices always count."""
+    lesson = teach(
+        task,
+        teacher,
+        MinNormPoint(),
+        rng=np.random.default_rng(0),
+        until=until,
+        budget=budget,
+        max_cost=min(max_cost, ample(task)),
+        tolerance=-1.0,
+        mismatch=matching.mismatch,
+    )
+    taught = [int(each.taught) for each in lesson.rounds[1:] if each.taught is not None]
     asked = until if isinstance(until, Goals) else Goals(guarantee=until)
     goals, shown = asked.of(task), task.demonstration
-
-    def promised(features: list[int]) -> Promise:
-        rows = task.teachable[np.array(features, dtype=np.int64)]
-        view = task.worldview.extend(rows) if features else task.worldview
-        known = task.worst_case(view, shown, matching, tolerance=CLOSELY)
-        return goals.promise(view, shown, matching, known=known)
-
-    if not taught:
-        return taught
-    whole = promised(taught)
-    enough = bool(goals) and not goals.unmet(whole)
-    needed = list(taught)
-    for each in sorted(set(taught) - set(task.required), key=lambda i: -float(task.costs[i])):
-        rest = [other for other in needed if other != each]
-        found = promised(rest)
-        as_good = found.performance >= whole.performance - CLOSELY
-        as_good &= goals.shortfall(found) <= goals.shortfall(whole) + CLOSELY
-        if not goals.unmet(found) if enough else as_good:
-            needed = rest
-    return needed
+    return needed(goals, taught, shown, matching, room=CLOSELY, tolerance=CLOSELY)
 
 
 def _gains(task: Task, matching: Matching) -> list[float]:

@@ -23,6 +23,7 @@ from ..guarantees.bounds import check_limits
 from ..guarantees.plausible.judgement import Judgement
 from ..guarantees.worst_case import GRACE, LEAST, TOO_SHORT, worst_case
 from ..mdp import clock
+from ..mdp.estimated import AnyMDP, EstimatedMDP, nominal_of
 from ..mdp.model import MDP
 from ..mdp.planning import optimal_policy, worst_policy
 from ..mdp.policy import Policy
@@ -31,6 +32,7 @@ from ..precision import SEARCH_TIE
 from ..views.potential_shaping import Indistinct
 from ..views.worldview import Worldview, check_worldview
 from .hunt import Hunt
+from .in_doubt import climbed_in_doubt, several_in_doubt
 from .several import ShownForRewards, show_for_rewards
 
 
@@ -41,7 +43,7 @@ class ShownStatus(Status):
     --------
     >>> import teachirl as ti
     >>> [status.name for status in ti.ShownStatus]
-    ['OPTIMAL', 'BLIND', 'OUT_OF_SOLVES', 'OUT_OF_TIME', 'UNPROVED']
+    ['OPTIMAL', 'BLIND', 'OUT_OF_SOLVES', 'OUT_OF_TIME', 'UNPROVED', 'IN_DOUBT']
     """
 
     OPTIMAL = "no demonstration guarantees more, up to the tolerance"
@@ -49,6 +51,7 @@ class ShownStatus(Status):
     OUT_OF_SOLVES = "others may guarantee more, if not more than upper; raise proof_solves"
     OUT_OF_TIME = "others may guarantee more, if not more than upper; allow more seconds"
     UNPROVED = "others may guarantee more, if not more than upper; raise starts to search further"
+    IN_DOUBT = "others may guarantee more, if not more than upper; a longer log would help"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,8 @@ class Shown:
     guaranteed : float, every learner who matches it earns at least this; proved
     upper : float, no demonstration guarantees more than this; proved, up to what the learner may
         miss by rounding: a part in 10⁸ of what is seen. At worst it is max R
-    gain : float, `guaranteed` less what showing an optimal policy guarantees; never negative
+    gain : float, `guaranteed` less what showing an optimal policy guarantees; never negative. Where
+        the world is known from a log, that is the one which is best in the worst world
     theta : array [ℓ], proves the guarantee by (★) of `guarantees.bounds`
     solves : int, how many MDPs were solved
     status : ShownStatus
@@ -122,7 +126,7 @@ class Shown:
 
 @overload
 def best_demonstration(
-    mdp: MDP,
+    mdp: AnyMDP,
     view: Worldview,
     weights: ArrayLike,
     *,
@@ -136,7 +140,7 @@ def best_demonstration(
 ) -> Shown: ...
 @overload
 def best_demonstration(
-    mdp: MDP,
+    mdp: AnyMDP,
     view: Worldview,
     weights: Rewards,
     *,
@@ -149,7 +153,7 @@ def best_demonstration(
     max_seconds: float = math.inf,
 ) -> ShownForRewards: ...
 def best_demonstration(
-    mdp: MDP,
+    mdp: AnyMDP,
     view: Worldview,
     weights: ArrayLike | Rewards,
     *,
@@ -167,9 +171,13 @@ def best_demonstration(
     policy may earn less, and look like none that is worse: every learner who matches it does at
     least as well as what was shown.
 
+    Where the world is known from a log, what a policy guarantees holds in every world that the log
+    allows. Then it is sought in the nominal world first, and from there by steps that never lead
+    down in all of them.
+
     Parameters
     ----------
-    mdp : MDP
+    mdp : MDP or EstimatedMDP
     view : Worldview
     weights : array [k], or Rewards if several are plausible: then the demonstration that guarantees
         most under the worst of them, which may be a mixture of policies
@@ -209,12 +217,58 @@ def best_demonstration(
     if isinstance(weights, Rewards):
         asked = judgement or Judgement()
         # It is but a place to begin at.
-        until = clock.seconds() + max_seconds / 3.0
-        mean = _of_one(mdp, view, weights.mean, starts, rng, tolerance, 0, indistinct, until)
-        first = (mean.policy,)
-        return show_for_rewards(mdp, view, weights, asked, first, starts, rng, deadline)
+        until, world = clock.seconds() + max_seconds / 3.0, nominal_of(mdp)
+        mean = _of_one(world, view, weights.mean, starts, rng, tolerance, 0, indistinct, until)
+        first, by = (mean.policy,), deadline
+        if isinstance(mdp, EstimatedMDP):
+            by = clock.seconds() + 0.5 * (deadline - clock.seconds())
+        found = show_for_rewards(world, view, weights, asked, first, starts, rng, by)
+        if isinstance(mdp, EstimatedMDP):
+            return several_in_doubt(mdp, view, weights, asked, found, deadline)
+        return found
     require(judgement is None, "judgement is of several plausible rewards, and weights are one")
-    return _of_one(mdp, view, weights, starts, rng, tolerance, proof_solves, indistinct, deadline)
+    terms = starts, rng, tolerance, proof_solves, indistinct, deadline
+    if isinstance(mdp, EstimatedMDP):
+        return _of_one_in_doubt(mdp, view, weights, *terms)
+    return _of_one(mdp, view, weights, *terms)
+
+
+def _of_one_in_doubt(
+    model: EstimatedMDP,
+    view: Worldview,
+    weights: ArrayLike,
+    starts: int,
+    rng: np.random.Generator,
+    tolerance: float,
+    proof_solves: int,
+    indistinct: Indistinct | None,
+    deadline: float,
+) -> Shown:
+    """What to show for one reward in all worlds that a log allows, see `in_doubt`."""
+    w = _checked_weights(model.nominal, view, weights)
+    until = clock.seconds() + 0.5 * (deadline - clock.seconds())
+    search = starts, rng, tolerance, proof_solves, indistinct, until
+    nominal = _of_one(model.nominal, view, w, *search)
+    # Each way, so that of a view with one row both ends are looked at.
+    ways = rng.normal(size=((starts + 1) // 2, view.n_rows))
+    ways = np.vstack([ways, -ways]) if view.n_rows else np.empty((0, 0))
+    found = climbed_in_doubt(model, view, w, (nominal.policy,), ways, deadline)
+    reached = found.case.lower
+    upper, status = max(min(nominal.upper, found.upper), reached), ShownStatus.IN_DOUBT
+    if upper - reached <= tolerance * found.span:
+        status = ShownStatus.OPTIMAL
+    elif not found.finished or nominal.status is ShownStatus.OUT_OF_TIME:
+        status = ShownStatus.OUT_OF_TIME
+    return Shown(
+        policy=found.policy,
+        demonstration=Demonstration.of_policy(model.nominal, found.policy),
+        guaranteed=reached,
+        upper=upper,
+        gain=max(reached - found.plain, 0.0),
+        theta=found.case.theta,
+        solves=nominal.solves + found.solves,
+        status=status,
+    )
 
 
 def _of_one(

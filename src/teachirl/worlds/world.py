@@ -30,6 +30,8 @@ class World:
     note : str, what a reader of a guarantee must know about where the MDP comes from; mostly empty
     model : EstimatedMDP, what is known of the world from a log, whose nominal MDP `mdp` then is;
         None if the MDP is known
+    built_in : bool, whether it is one of ours: that no action leads to some of its states is then
+        no mistake of whoever uses it
 
     Examples
     --------
@@ -47,6 +49,7 @@ class World:
     finals: tuple[int, ...] = ()
     note: str = ""
     model: EstimatedMDP | None = None
+    built_in: bool = False
 
     def __post_init__(self) -> None:
         k = self.mdp.n_features

@@ -56,4 +56,6 @@ def certify(
     end_if_interrupted(found.patience.cut)
     if at_least is not None and found.guaranteed < at_least - SAME_GUARANTEE:
         have, wanted = percent_at_least(found.guaranteed), asked(at_least)
-        end_as_missed(f"{wanted} were asked for, {have} are guaranteed")
+        own = problem.asked.guarantee
+        other = "" if own in (None, at_least) else f" (the file's plan.guarantee for {asked(own)})"
+        end_as_missed(f"--at-least asks for {wanted}{other}, {have} are guaranteed")

@@ -29,7 +29,19 @@ def deciding(
         from ..problem import read_problem
         from ..warming import helped
     with Progress.on_stderr() as progress, helped():
-        yield read_problem(file, changes=changes_of(sees, sets)), progress
+        with saying_so():
+            problem = read_problem(file, changes=changes_of(sees, sets))
+        yield problem, progress
+
+
+@contextmanager
+def saying_so() -> Iterator[None]:
+    """If Ctrl-C comes before there is an answer, stderr says that there is none."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("teachirl: stopped by Ctrl-C before anything was proved", err=True)
+        raise
 
 
 @contextmanager
@@ -39,7 +51,8 @@ def keeping(resume: bool) -> Iterator[Kept]:
 
     kept = Kept.of_user(resume=resume)
     try:
-        yield kept
+        with saying_so():
+            yield kept
     except (KeyboardInterrupt, SystemExit):  # before there was anything to print
         kept.end(Cut.INTERRUPTED)
         raise

@@ -167,7 +167,7 @@ def check(problem: Problem) -> Check:
     filled = np.diff(there.indptr) / there.shape[0]
     seen = _in_span(view.basis, axes(range(mdp.n_features), mdp.n_features))
     prices = {name: float(cost) for name, cost in zip(taught.names, taught.costs, strict=True)}
-    plain = undiscounted(mdp, expert.policy)
+    plain = undiscounted(mdp, expert.policy or expert.trajectories)
     features = tuple(
         Feature(
             name=mdp.feature_name(i),
@@ -260,7 +260,7 @@ def _notices(
         yield Notice(Oddity.SEEN, tuple(taught.names[i] for i in useless))
     visited = np.union1d(mdp.dynamics.reachable, np.array(problem.world.finals, dtype=np.int64))
     lost = np.setdiff1d(np.arange(mdp.n_states), visited)
-    if len(lost):
+    if len(lost) and not problem.world.built_in:
         yield Notice(Oddity.UNREACHED, tuple(mdp.dynamics.state_name(int(i)) for i in lost))
     offered = [i for i in range(len(taught.names)) if i not in taught.forbidden]
     cheapest = min((float(taught.costs[i]) for i in offered), default=0.0)

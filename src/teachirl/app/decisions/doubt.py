@@ -69,9 +69,12 @@ def weight_doubt(
 
     Returns
     -------
-    WeightDoubt; None if the weights are given, or there was no time for it
+    WeightDoubt; None if the weights are given, no plausible ones were found, or there was no time
+        for it
     """
     if problem.inferred is None or unfinished:
+        return None
+    if not problem.inferred.plausible.experts:
         return None
     weights = problem.inferred.plausible.points
     if problem.world.model is not None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arrays import Floats
 from ...demonstrations.error_bounds import mean_and_gaps
@@ -28,6 +30,8 @@ LARGE = 0.5
 FEW = 5
 # Transitions times features up to which the least and the most of each feature are planned for.
 PLANNED = 20_000_000
+# Among more features it is not looked for those that are levels of one thing.
+LEVELS = 25
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,9 @@ class Collected:
         amount is that of a policy that is optimal for them; else None
     shown : the amount of the policy that is shown in the place of the expert's; None if there is
         none
+    sure : whether the sign of the weight is known: it may not be if the weights were inferred
+    outdone : whether the expert has something better in its place: another level of the same thing,
+        as a speed is one of several, that earns more than this one could
     """
 
     name: str
@@ -55,6 +62,13 @@ class Collected:
     most: float
     recorded: float | None = None
     shown: float | None = None
+    sure: bool = True
+    outdone: bool = False
+
+    @property
+    def _wanted(self) -> bool:
+        """Whether it is odd not to have it."""
+        return self.weight > 0.0 and self.sure and not self.outdone
 
     @property
     def shown_earned(self) -> float | None:
@@ -77,13 +91,13 @@ class Collected:
     def never_collected(self) -> bool:
         """Whether it would earn, and the expert does not collect it."""
         if np.isnan(self.most):
-            return self.weight > 0.0 and self.amount == 0.0
-        return self.weight > 0.0 and self._share <= NEVER
+            return self._wanted and self.amount == 0.0
+        return self._wanted and self._share <= NEVER
 
     @property
     def seldom_collected(self) -> bool:
         """Whether it would earn, and the expert hardly ever collects it."""
-        return self.weight > 0.0 and NEVER < self._share <= SELDOM
+        return self._wanted and NEVER < self._share <= SELDOM
 
     @property
     def could_earn(self) -> float:
@@ -93,7 +107,7 @@ class Collected:
     @property
     def never_avoided(self) -> bool:
         """Whether it costs, could be avoided, and the expert has as much of it as there can be."""
-        return self.weight < 0.0 and self._share >= 1.0 - NEVER
+        return self.weight < 0.0 and self.sure and self._share >= 1.0 - NEVER
 
 
 @dataclass(frozen=True)
@@ -247,6 +261,8 @@ def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
     chosen = None if problem.chosen is None else problem.task.demonstration
     episodes = problem.reward.expert if problem.guessed else None
     seen = None if episodes is None else mean_and_gaps(mdp, episodes)[0]
+    signs = np.ones(len(weights)) if problem.inferred is None else problem.inferred.plausible.signs
+    outdone = _outdone(mdp, weights, earned, dict(zip(counted.tolist(), most, strict=True)))
     record = None
     if episodes is not None and seen is not None:
         record = _record(mdp, episodes, weights * seen, earned, waiting)
@@ -262,6 +278,8 @@ def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
                 float(most[place]),
                 None if seen is None else float(seen[i]),
                 None if chosen is None else float(chosen.expectations[i]),
+                sure=bool(signs[i]),
+                outdone=int(i) in outdone,
             )
             for place, i in enumerate(counted)
         ),
@@ -273,6 +291,49 @@ def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
         record,
         None if chosen is None else of_instead(problem, chosen, idle, waiting),
     )
+
+
+def _outdone(mdp: MDP, weights: Floats, earned: Floats, most: dict[int, float]) -> set[int]:
+    """Of features that would earn, those in whose place the expert has something better: as fast
+    is in that of slow, where everything is one or the other."""
+    better = {
+        i: [j for j in most if weights[j] > weights[i] and earned[j] > weights[i] * most[i]]
+        for i in most
+        if weights[i] > 0.0
+    }
+    if not any(better.values()) or mdp.n_features > LEVELS:
+        return set()
+    reached = mdp.dynamics.reachable
+    if mdp.features_per_pair:
+        reached = np.flatnonzero(np.isin(mdp.dynamics.pair_states, reached))
+    rows: Any = mdp.features[reached]
+    rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    levels = np.flatnonzero(((rows == 0.0) | (rows == 1.0)).all(axis=0) & rows.any(axis=0))
+    kinds = np.unique(rows[:, levels] > 0.0, axis=0)
+    here = dict(zip(levels.tolist(), kinds.T, strict=True))
+    return {
+        i
+        for i, others in better.items()
+        if any(i in here and j in here and _one_of(here, i, j) for j in others)
+    }
+
+
+def _one_of(here: dict[int, NDArray[np.bool_]], first: int, second: int) -> bool:
+    """Whether two features are levels of one thing: with some others, exactly one is there
+    wherever one can get."""
+    if np.any(here[first] & here[second]):
+        return False
+
+    different = list({each.tobytes(): each for each in here.values()}.values())
+
+    def completed(covered: NDArray[np.bool_]) -> bool:
+        if covered.all():
+            return True
+        place = int(np.argmin(covered))
+        fitting = (each for each in different if each[place] and not np.any(each & covered))
+        return any(completed(covered | each) for each in fitting)
+
+    return completed(here[first] | here[second])
 
 
 def _record(

@@ -22,14 +22,16 @@ from .limited_sets import LimitedSets
 from .misses import if_missed
 from .patience import GRACE, Cut, Patience
 from .set_search import SetSearch, Watch
+from .sought import lean, limits, sought
 from .stakes import Stakes, expectations_there, stakes, unfinished
-from .whole_reward import first_look
 from .worth import WORTH
 
 # How long to search, unless told otherwise: as long as one likes to wait for a table.
 SECONDS = 60.0
 # Seconds to prove what the points guarantee, beside what the search has proved of them.
 PROVING = 5.0
+# The share of the time after which what is known by then is rid of what it does not need.
+SEEKING = 0.8
 # What there is no curve without.
 NEEDED = "find the best and the worst policy, what is shown, and a first bound on sets of features"
 
@@ -179,7 +181,7 @@ def frontier(
         patience.last = math.inf
     with patience.needed(NEEDED):
         search = SetSearch(problem, patience, worth, kept, watch)
-        limited = LimitedSets(search) if problem.aims else None
+        sets = LimitedSets(search)
     within, every = patience.seconds, len(search.order)
     plan = progress.part("a greedy plan", 1, within=within)
     part = progress.part("sets of features", every, weight=0.01, within=within)
@@ -187,17 +189,12 @@ def frontier(
     if not (search.tried and patience.over()):
         search.tighten(0, deadline=patience.last)
     with patience.work():
-        if not patience.over():
-            first_look(search)
-        search.follow()
-        search.best()  # as `teach` does: in no time is it worse than that
+        _seek(search, sets)
         plan.advance()
-        if limited is not None:
-            _seek(search, limited)
         search.curve(part)
     kept.end(patience.cut)
     patience.renew()
-    return _frontier(search, limited)
+    return _frontier(search, sets if problem.aims else None)
 
 
 def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
@@ -206,7 +203,7 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
     enough = hope = None
     if limited is not None:
         enough, hope = limited.chosen, limited.cost_at_least
-        if enough is None and not _limits(search):
+        if enough is None and not limits(search):
             # Out of time, what a greedy plan found may be enough.
             reached = (each for each in chosen if search.reaches(float(search.bounds.lower[each])))
             enough = next(reached, None)
@@ -246,23 +243,26 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
     )
 
 
-def _seek(search: SetSearch, limited: LimitedSets) -> None:
-    """Look for the cheapest set that is enough; or where limits are missed, what comes nearest."""
-    limited.run()
-    if limited.chosen is None and _limits(search):
-        limited.closest()
+def _seek(search: SetSearch, sets: LimitedSets) -> None:
+    """Look for what is asked for as `teach` does, for as long at least: in no time is the curve
+    worse than its plan."""
+    patience = search.patience
+    search.patience = patience.share(SEEKING)
+    found = None
+    with search.patience.work():
+        found = sought(search, sets)
+    search.patience = patience
+    if found is None and not patience.over():
+        if not limits(search):
+            lean(search, sets.proved())
+        sought(search, sets)
 
 
 def _told(search: SetSearch, limited: LimitedSets | None) -> int:
     """Where no set has all that was asked for, the one that comes nearest."""
-    if limited is None or not _limits(search):
+    if limited is None or not limits(search):
         return search.envelope()[-1]  # the more reward the nearer
     return limited.proved()
-
-
-def _limits(search: SetSearch) -> bool:
-    """Whether something is asked of single features."""
-    return any(goal.feature is not None for goal in search.problem.aims)
 
 
 def _point(search: SetSearch, chosen: int, until: float) -> Point:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ...mdp import clock
 from ...teachers import GapGreedy
+from ...teaching.prices import ample
 from ...teaching.rounds import Moment, Rounds
-from ...teaching.task import Task
 from ...views.linear_algebra import without_span
 from ..problem import Problem
 from .at_once import tried_at_once
@@ -92,17 +90,4 @@ def taken_first(problem: Problem, count: int, patience: Patience, kept: Kept) ->
     return taken
 
 
-def same_price(task: Task) -> bool:
-    """Whether all features cost the same."""
-    return bool((task.costs == task.costs[:1]).all())
-
-
-def ample(task: Task) -> float:
-    """More than all features cost: with this to spend, none is too dear, and gains count per cost.
-
-    ∞ if all cost the same, where it makes no difference.
-    """
-    return math.inf if same_price(task) else 2.0 * float(task.costs.sum())
-
-
-__all__ = ["ample", "same_price", "taken_first", "to_choose_from"]
+__all__ = ["taken_first", "to_choose_from"]

@@ -68,8 +68,8 @@ class LimitedSets:
                 yield _Part(bounds, wanted - bounds.earned - tie, goal.scale)
             else:
                 wanted = problem.aims.reward_asked(goal) - search.bounds.earned
-                scale = search.scale if goal.kind is GoalKind.GUARANTEE else goal.scale
-                yield _Part(search.bounds, wanted - SEARCH_TIE * search.scale, scale)
+                tie = SEARCH_TIE * search.width
+                yield _Part(search.bounds, wanted - tie, search.width)
         if not problem.aims:  # the more reward the better
             wanted = search.task.best.upper - search.bounds.earned
             yield _Part(search.bounds, wanted, search.scale)

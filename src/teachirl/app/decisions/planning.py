@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from ...demonstrations.demonstration import Demonstration
-from ...mdp import clock
 from ...mdp.occupancy import feature_expectations
 from ...precision import first_largest
 from ...selection.distance_from_optimal import GreedyGap
-from ...study.progress import Part, Progress
+from ...study.progress import Progress
 from ...teaching.lesson import Lesson
 from ...teaching.lesson_record import LessonStatus
-from ...teaching.rounds import Moment, Rounds
-from ...teaching.teacher import Teacher
+from ...teaching.needed import as_good
+from ...teaching.prices import same_price
+from ...teaching.rounds import Moment
 from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, Shortfall, differences, shortfall
 from .demonstration import WhatToShow, what_to_show
-from .greedy_plan import ample, same_price
-from .kept import Kept, Remembering
+from .following import Followed, Parts, enough, follow, told
+from .kept import Kept
 from .patience import Cut, Patience
-from .set_search import Known, Watch
-from .set_to_teach import Following, Searched, SetToTeach, set_to_teach
+from .set_search import Watch
+from .set_to_teach import Searched, SetToTeach, set_to_teach
 from .stakes import expectations_there, matching_witness, stakes, unfinished
-from .steps import Step, second_best, step_of
 from .teaching_plan import Ending, TeachingPlan
+from .ways import Way, leaner
 from .worth import worth_of
 
-# What there is no plan without; and none in which it is not taught.
+# What there is no plan without.
 NEEDED = "find the best and the worst policy, and what is shown"
-REQUIRED = "teach what is required"
-_Followed: TypeAlias = tuple[Lesson, list[Moment], list[Step]]
-# How long to search for the set to teach, in seconds, without a limit: nobody waits much longer.
-SEARCH = 20.0
 
 
 def plan(
@@ -92,29 +86,26 @@ def plan(
         _ = problem.task.simulated
         with (problem.place / "plan").locating():
             _ = problem.aims
-    parts = _Parts.of(problem, patience, progress or Progress(), kept, watch)
+    parts = Parts.of(problem, patience, progress or Progress(), kept, watch)
     with (problem.place / "plan").locating():
         chosen = set_to_teach(problem, parts.for_sets, kept, watch)
         parts.sought.advance()
         patience.renew()
-        followed = _followed(problem, chosen, patience, parts)
+        followed = follow(problem, chosen, patience, parts)
         instead = chosen.at_once
         if instead is not None and _falls_short(problem, instead, followed):
-            chosen, followed = instead, _followed(problem, instead, patience, parts)
-    found = _explained(problem, chosen, *followed, patience)
+            chosen, followed = instead, follow(problem, instead, patience, parts)
+        chosen, followed = _leanest(problem, chosen, followed, patience, parts)
+    found = _explained(problem, chosen, followed, patience)
     kept.end(patience.cut or parts.for_sets.cut)
     return found
 
 
 def _explained(
-    problem: Problem,
-    chosen: SetToTeach,
-    lesson: Lesson,
-    moments: list[Moment],
-    steps: list[Step],
-    patience: Patience,
+    problem: Problem, chosen: SetToTeach, followed: Followed, patience: Patience
 ) -> TeachingPlan:
     """How far to follow the steps, and what they come to."""
+    lesson, moments, steps, _ = followed
     stop, ending = _where_to_stop(problem, chosen, moments)
     last, demonstration = moments[stop], moments[stop].demonstration
     assert last.promise is not None and last.worst_case is not None
@@ -147,22 +138,6 @@ def _explained(
     )
 
 
-def _rounds(problem: Problem, chosen: SetToTeach, teacher: Teacher) -> Rounds:
-    """The lesson that teaches what was chosen, or is left to the teacher."""
-    task, found = problem.task, chosen.searched is not Searched.TEACHER
-    return Rounds(
-        task,
-        Following(chosen.order) if found else teacher,
-        problem.learner,
-        rng=np.random.default_rng(problem.seed),
-        budget=len(task.names) if problem.budget is None else problem.budget,
-        max_cost=ample(task) if problem.max_cost is None else problem.max_cost,
-        matching=problem.matching,
-        goals=problem.aims,
-        proved=chosen.proved,
-    )
-
-
 def _shown(problem: Problem, moments: list[Moment], patience: Patience) -> WhatToShow:
     """About what is demonstrated in the end, and since when."""
     first, last = moments[0].promise, moments[-1].promise
@@ -182,124 +157,38 @@ def _from_optimal(
     return () if both is None else differences(mdp, problem.weights, *both)
 
 
-class _Parts(NamedTuple):
-    """Who is asked and told while a plan is made, and the time that its parts have."""
-
-    teacher: Remembering
-    for_sets: Patience
-    sought: Part
-    planned: Part
-    compared: Part
-    kept: Kept
-    watch: Watch | None
-
-    @classmethod
-    def of(
-        cls,
-        problem: Problem,
-        patience: Patience,
-        progress: Progress,
-        kept: Kept,
-        watch: Watch | None,
-    ) -> _Parts:
-        task = problem.task  # first, as weights may be inferred for it: no time of the search's
-        most = len(task.names) - len(task.forbidden)
-        most = most if problem.budget is None else min(most, problem.budget)
-        # Half of a limited time is for the sets: the steps take the rest.
-        seconds = patience.seconds
-        for_sets = patience.share(0.5, SEARCH if seconds == math.inf else math.inf)
-        return cls(
-            Remembering(problem.teacher, problem),
-            for_sets,
-            progress.part("sets of features", 1, within=for_sets.seconds),
-            progress.part("plan", most, within=seconds),
-            progress.part("second best", most, weight=0.5, within=seconds),
-            kept,
-            watch,
-        )
-
-    def tell(self, moments: list[Moment]) -> None:
-        """What is guaranteed after each step so far."""
-        self.kept.now_and_then()
-        if self.watch is not None:
-            names = tuple(each.round.name for each in moments[1:])
-            self.watch(tuple(_told(each, names[:i]) for i, each in enumerate(moments)))
-
-
-def _told(moment: Moment, features: tuple[str, ...]) -> Known:
-    """What is guaranteed where a lesson stands."""
-    now, promise = moment.round, moment.promise
-    reward = math.nan if promise is None else promise.reward
-    return Known(now.cost, float(now.guaranteed), reward, features)
-
-
-def _falls_short(problem: Problem, instead: SetToTeach, followed: _Followed) -> bool:
+def _falls_short(problem: Problem, instead: SetToTeach, found: Followed) -> bool:
     """Whether a plan was cut short before it came to what another set is proved to guarantee."""
-    lesson, moments, _ = followed
-    if lesson.status is not LessonStatus.CUT_SHORT or _enough(problem, moments[-1]):
+    if found.lesson.status is not LessonStatus.CUT_SHORT or enough(problem, found.moments[-1]):
         return False
     assert instead.proved is not None
     proved = instead.proved((*problem.task.required, *instead.order))
-    reached = [each.promise.reward for each in moments if each.promise is not None]
+    reached = [each.promise.reward for each in found.moments if each.promise is not None]
     return proved > max(reached, default=-math.inf)
 
 
-def _followed(problem: Problem, chosen: SetToTeach, patience: Patience, parts: _Parts) -> _Followed:
-    """The rounds until what was asked for is guaranteed, and the steps that they are."""
-    parts.kept.follow(parts.teacher)
-    rounds, moments = _rounds(problem, chosen, parts.teacher), list[Moment]()
-    status: LessonStatus | None = None
-    while status is None:
-        with _one_round(chosen, rounds, patience):
-            next(rounds, None)
-        if rounds.now is not None and rounds.now not in moments:
-            moments.append(rounds.now)
-            with patience.work():
-                parts.planned.advance(int(len(moments) > 1))
-                parts.tell(moments)
-        if rounds.status is not None:
-            status = rounds.status
-        elif moments and _enough(problem, moments[-1]):
-            status = LessonStatus.GUARANTEED if patience.cut is None else LessonStatus.CUT_SHORT
-        elif not _must_go_on(chosen, rounds) and patience.over():
-            status = LessonStatus.CUT_SHORT
-    steps = [step_of(problem, moments[0], None)]
-    for each in moments[1:]:  # last, as it only explains
-        other = second_best(problem, parts.teacher, each, patience)
-        # Of a set that was chosen as a whole, a step may gain less than others would at its place.
-        if other is not None and chosen.searched is not Searched.TEACHER:
-            other = other if other.guaranteed <= each.round.guaranteed + SAME_GUARANTEE else None
-        steps.append(step_of(problem, each, other))
-        parts.compared.advance()
-    return rounds.lesson(status), moments, steps
-
-
-def _must_go_on(chosen: SetToTeach, rounds: Rounds) -> bool:
-    """Whether there must be another round even if time is up: the first, what is required, and what
-    was found and proved."""
-    if rounds.now is None or chosen.searched is not Searched.TEACHER:
-        return True
-    return not set(rounds.task.required) <= set(rounds.now.taught)
-
-
-def _one_round(
-    chosen: SetToTeach, rounds: Rounds, patience: Patience
-) -> AbstractContextManager[None]:
-    """For the next round, with its share of the time; or else it is left out as a whole."""
-    rounds.until, interrupted = math.inf, patience.cut is Cut.INTERRUPTED
-    if not _must_go_on(chosen, rounds):
-        return patience.strictly()
-    if rounds.now is not None and chosen.searched is Searched.TEACHER:
-        if interrupted:
-            raise KeyboardInterrupt  # without what must be taught there is no plan
-        rounds.until = patience.last
-        return patience.needed(REQUIRED)
-    begun = 0 if rounds.now is None else len(rounds.now.taught) + 1
-    left = max(len(rounds.task.required) + len(chosen.order) + 1 - begun, 1)
-    now, end = clock.seconds(), patience.last if chosen.proved is None else patience.until
-    rounds.until = now if interrupted else now + max(end - now, 0.0) / left
-    # On Ctrl-C it begins again, in a hurry; a second one ends that as well.
-    return nullcontext() if interrupted else patience.work()
+def _leanest(
+    problem: Problem, chosen: SetToTeach, found: Followed, patience: Patience, parts: Parts
+) -> tuple[SetToTeach, Followed]:
+    """A teacher's plan without what it does not need, or a cheaper one that came up on its way."""
+    if chosen.searched is not Searched.TEACHER or patience.over():
+        return chosen, found
+    stop, _ = _where_to_stop(problem, chosen, found.moments)
+    whole, lean = Way.through(found.moments[: stop + 1]), None
+    with patience.strictly():
+        lean = leaner(problem, whole, found.ways)
+    if lean is None or patience.over():
+        return chosen, found
+    required, names = len(problem.task.required), problem.task.names
+    led = chosen.led or told(found.moments[stop], tuple(names[i] for i in whole.taught))
+    order, shown = lean.taught[required:], lean.shown[required:]
+    other = replace(chosen, order=order, shown=shown, led=led)
+    again = follow(problem, other, patience, parts)
+    end, _ = _where_to_stop(problem, other, again.moments)
+    then = Way.through(again.moments[: end + 1])
+    if not as_good(problem.aims, then.promise, whole.promise, worth_of(problem)):
+        return chosen, found  # there was no time to prove it
+    return _leanest(problem, other, again, patience, parts)
 
 
 def _late(
@@ -307,19 +196,10 @@ def _late(
 ) -> Cut | None:
     """Out of time, if more may be guaranteed than was proved, in rounds that must be there."""
     must = len(problem.task.required) + 1
-    needed = moments[:must] if chosen.searched is Searched.TEACHER else moments
+    needed = moments if chosen.fixed else moments[:must]
     found = (each.worst_case for each in needed)
     short = any(each is not None and unfinished(each) for each in found)
     return Cut.OUT_OF_TIME if short and patience.seconds < math.inf else None
-
-
-def _enough(problem: Problem, now: Moment) -> bool:
-    """Whether what was asked for and can be is guaranteed, and what is required is taught."""
-    if not problem.aims or not set(problem.task.required) <= set(now.taught):
-        return False
-    if now.promise is None:
-        return False
-    return not problem.aims.unmet(now.promise)
 
 
 def _where_to_stop(
@@ -335,7 +215,7 @@ def _where_to_stop(
     else:
         short = np.array([problem.aims.shortfall(each) for each in promises])
         # What was searched for is without what is not worth its cost already.
-        room = worth if chosen.searched is Searched.TEACHER else min(worth, SAME_GUARANTEE)
+        room = min(worth, SAME_GUARANTEE) if chosen.fixed else worth
         first = int(np.flatnonzero(short <= short.min() + room * (short.min() > 0.0))[0])
     stop = must + first
     if goals:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
 from ...guarantees.certificate import certify
 from ...guarantees.plausible.certificate import RewardsCertificate
 from ...guarantees.plausible.judgement import Criterion, Judgement
-from ...mdp.rewards.rewards import Rewards
+from ...mdp.rewards.rewards import Rewards, RewardsKind
+from ...precision import ROUNDED
 from ...teachers import GapGreedy
 from ...teaching.goal import Goal, GoalKind
 from ...teaching.worth import FeatureWorth, worth_buying
@@ -32,10 +34,14 @@ class GoalOver:
     ----------
     goal : Goal
     certificate : RewardsCertificate of what it is about; None if that is not looked at
+    allowed : array [n], of a loss that is asked for as a share of what the expert earns: how much
+        that is under each reward that is listed, sampled or a vertex, or of a box or an ellipsoid
+        [1] the least that it is under any; else None
     """
 
     goal: Goal
     certificate: RewardsCertificate | None
+    allowed: Floats | None = None
 
     @property
     def amount(self) -> float | None:
@@ -49,6 +55,9 @@ class GoalOver:
         amount, found = self.amount, self.certificate
         if amount is None or found is None:
             return None
+        if self.allowed is not None:
+            lost = found.each[:, 1] if len(found.each) else np.array([found.upper])
+            return found.matchable and bool(np.all(lost <= self.allowed))
         return found.matchable and self.goal.missing_at(amount) == 0.0
 
     @property
@@ -57,6 +66,8 @@ class GoalOver:
         found = self.certificate
         if found is None or not found.matchable:
             return False
+        if self.allowed is not None:
+            return len(found.each) > 0 and bool(np.any(found.each[:, 0] > self.allowed))
         return self.goal.missing_at(found.lower if self.goal.most else found.upper) > 0.0
 
 
@@ -150,11 +161,65 @@ def _over(problem: Problem, rewards: Rewards, found: Assessment | TeachingPlan) 
             max_seconds=min(found.patience.left(), ASIDE),
         )
     goals = tuple(
-        GoalOver(goal, _certified(problem, rewards, view, shown, goal, certificate, found))
+        _goal_over(problem, rewards, view, shown, goal, certificate, found)
         for goal in problem.goals
         if goal.kind is not GoalKind.LIMIT
     )
     return OverRewards(certificate, worth, goals)
+
+
+def _goal_over(
+    problem: Problem,
+    rewards: Rewards,
+    view: Worldview,
+    shown: Demonstration,
+    goal: Goal,
+    certificate: RewardsCertificate,
+    found: Assessment | TeachingPlan,
+) -> GoalOver:
+    """Whether a goal is met under all of the rewards."""
+    share = problem.asked.max_loss_share if goal.computed else None
+    proved = _certified(problem, rewards, view, shown, goal, certificate, found)
+    if proved is None or share is None:
+        return GoalOver(goal, proved)
+    return GoalOver(goal, proved, share * least_earned(rewards, problem.expert.expectations))
+
+
+def least_earned(rewards: Rewards, expert: Floats) -> Floats:
+    """What the expert earns or pays under plausible rewards, rounded down.
+
+    Between two rewards of a polytope under which the expert both earns and pays, it may earn
+    nothing: then so little counts under all.
+
+    Parameters
+    ----------
+    rewards : Rewards
+    expert : array [k], feature expectations
+
+    Returns
+    -------
+    array [n], under each that is listed, sampled or a vertex; of a box or an ellipsoid [1], the
+    least under any
+
+    Examples
+    --------
+    >>> import numpy as np, teachirl as ti
+    >>> from teachirl.app.decisions.plausible import least_earned
+    >>> least_earned(ti.Rewards.within([2.0, -1.0], 0.1), np.array([5.0, 1.0])).round(6)
+    array([7.9])
+    """
+    size = float(np.abs(expert).sum())
+    if rewards.convex and not len(rewards.points):
+        middle, along = float(rewards.mean @ expert), np.abs(rewards.root.T @ expert)
+        box = rewards.kind is RewardsKind.BOX
+        reach = float(along.sum() if box else np.linalg.norm(along))
+        large = float(np.abs(rewards.mean).max() + np.abs(rewards.root).sum())
+        return np.array([max(abs(middle) - reach - ROUNDED * large * size, 0.0)])
+    found = rewards.points @ expert
+    if rewards.convex and found.min() < 0.0 < found.max():
+        return np.zeros(len(found))
+    room = ROUNDED * np.abs(rewards.points).max(axis=1) * size
+    return np.asarray(np.maximum(np.abs(found) - room, 0.0))
 
 
 def _certified(
@@ -167,11 +232,12 @@ def _certified(
     found: Assessment | TeachingPlan,
 ) -> RewardsCertificate | None:
     """What is proved of a goal; None where it counts from what changes with the reward: another
-    policy than the worst or than is shown, an expert or a world known roughly, or a share."""
+    policy than the worst or than is shown, or an expert or a world known roughly; or where a share
+    of what is lost is asked for of some of the rewards only."""
     if goal.kind is GoalKind.GUARANTEE:
         return certificate if problem.baseline.kind == "worst" else None
     if goal.kind is GoalKind.MAX_LOSS and (
-        goal.computed
+        (goal.computed and problem.reward.tail is not None)
         or shown.error > 0.0
         or shown is not problem.expert
         or problem.world.model is not None
@@ -182,4 +248,4 @@ def _certified(
     return certified_over_rewards(problem, rewards, view, shown, seconds, what)
 
 
-__all__ = ["GoalOver", "OverRewards", "certified_over_rewards", "over_rewards"]
+__all__ = ["GoalOver", "OverRewards", "certified_over_rewards", "least_earned", "over_rewards"]

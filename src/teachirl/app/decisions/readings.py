@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...demonstrations.demonstration import Demonstration
 from ...teaching.goal import GoalKind
 from ...teaching.matching import Matching
 from ...views.worldview import Worldview
@@ -188,25 +189,36 @@ def _enough(
     if wanted == 0.0:
         return None
 
-    def missing(mismatch: float | None, seen: Worldview = view) -> set[GoalKind]:
+    def missing(share: float, seen: Worldview = view) -> set[GoalKind]:
         limit = min(patience.left(), ASIDE)
-        promise = goals.promise(seen, shown, Matching(mismatch), max_seconds=limit)
+        promise = goals.promise(seen, _surer(shown, share), Matching(), max_seconds=limit)
         if goals:
             return {goal.kind for goal in goals.unmet(promise)}
         return {GoalKind.GUARANTEE} if promise.performance < nearly else set()
 
-    if not all(missing(None, part) for part in _parts(problem, view)):
+    if not all(missing(1.0, part) for part in _parts(problem, view)):
         return Enough(wanted, expert.mismatch, 0, 0)
-    least, most = recordings.mismatch, max(expert.mismatch, recordings.mismatch)
+    least, most = 1.0, 1.0
+    if recordings.mismatch < expert.mismatch:
+        least = recordings.mismatch / expert.mismatch
     missed, along = missing(least), shown.along
     if GoalKind.MAX_LOSS in missed:
         return None  # what the expert earns at most would fall as well
     if missed or along is None or along.places(view.matrix) is None:
-        return Enough(wanted, least, None, None)
+        return Enough(wanted, least * expert.mismatch, None, None)
     for _ in range(HALVINGS):
         middle = 0.5 * (least + most)
         least, most = (least, middle) if missing(middle) else (middle, most)
-    return Enough(wanted, least, *_recorded(problem, view, least))
+    mismatch = least * expert.mismatch
+    return Enough(wanted, mismatch, *_recorded(problem, view, mismatch))
+
+
+def _surer(shown: Demonstration, share: float) -> Demonstration:
+    """What is shown, were all errors of it that share of what they are."""
+    along = shown.along
+    if along is not None:
+        along = replace(along, cut=share * along.cut, chance=share * along.chance)
+    return replace(shown, bias=share * shown.bias, radius=share * shown.radius, along=along)
 
 
 def _recorded(problem: Problem, view: Worldview, mismatch: float) -> tuple[int | None, int]:

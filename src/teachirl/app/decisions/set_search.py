@@ -99,6 +99,9 @@ class SetSearch:
         # Bounds have to be closer than what is told apart by them.
         self.scale, share = whole_range(task), worth_of(problem, worth)
         self.worth, self.same = share * self.scale, min(SAME_GUARANTEE, share) * self.scale
+        # From the worst policy to the best: goals count as met on that scale, whatever is 0.
+        self.width = max(task.best.value - task.worst.value, 0.0) or 1.0
+        self.rounded = ROUNDED * self.width
         close = 0.25 * self.worth / (task.best.value - task.worst.value or 1.0)
         close = min(max(close, 0.25 * LEAST_WORTH), CLOSE)
         self.bounds = set_bounds(task, problem.matching, self.free, close)
@@ -123,14 +126,14 @@ class SetSearch:
 
     def reaches(self, reward: float) -> bool:
         """Whether a reward is all that is asked for."""
-        return self.goal is not None and reward >= self.goal - ROUNDED * self.scale
+        return self.goal is not None and reward >= self.goal - self.rounded
 
     def hopeful(self) -> Mask:
         """bool array [2ⁿ], which sets, by cost, may guarantee all that is asked for."""
         hopes = self.bounds.hopes[self.order]
         if self.goal is None:
             return np.zeros(len(hopes), dtype=bool)
-        return np.asarray(hopes >= self.goal - ROUNDED * self.scale)
+        return np.asarray(hopes >= self.goal - self.rounded)
 
     def guaranteed(self, chosen: int) -> float:
         """The relative performance that is proved of a set."""
@@ -272,7 +275,7 @@ class SetSearch:
         """The cheapest set with all that is asked for, or else, up to what is not worth its cost,
         with the most; None if time is up."""
         if self.goal is not None:
-            found = self.cheapest(self.goal - ROUNDED * self.scale, allowed)
+            found = self.cheapest(self.goal - self.rounded, allowed)
             if found is not None:
                 return found
         room = 0.5 * self.worth  # on both sides: none is better by more than what is worth it
@@ -337,7 +340,7 @@ class SetSearch:
         bounds = self.bounds
         bar = proved + self.worth
         if self.goal is not None and not self.reaches(proved):
-            bar = min(bar, math.nextafter(self.goal - ROUNDED * self.scale, -math.inf))
+            bar = min(bar, math.nextafter(self.goal - self.rounded, -math.inf))
         while True:
             known, hopes = float(bounds.lower[group].max()), bounds.hopes[group]
             best = known + self.same if known > bar else bar

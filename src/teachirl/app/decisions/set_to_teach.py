@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...arrays import frozen
+from ...demonstrations.demonstration import Demonstration
+from ...guarantees.bounds import WorstCaseStatus
 from ...mdp import clock
 from ...precision import ROUNDED, first_largest
 from ...teachers import GapGreedy
@@ -22,11 +24,13 @@ from .kept import Kept
 from .limited_sets import LimitedSets
 from .patience import Cut, Patience
 from .set_search import Known, Mask, SetSearch, Watch
-from .whole_reward import first_look
+from .sought import lean, sought
 from .worth import CLEARLY, at_stake, whole_range, worth_of
 
 # Of the time for the search, what is added to find what a plan does not need.
 THIN = 0.25
+# What is cheaper by this share of a plan's cost is told of, if it guarantees nearly as much.
+CHEAPER = 0.2
 
 
 class Searched(enum.Enum):
@@ -55,8 +59,13 @@ class SetToTeach:
     proved : the reward that is proved of who was taught some features; None if that is not known
     part_way : Known, of the sets that were tried and clearly beat some of the first steps for no
         more, the one that gains most for its cost; None if none does
+    nearly : Known, of the sets that were tried and cost clearly less than this one, the cheapest
+        that guarantees nearly as much, where nothing was asked for; None if none does
     at_once : SetToTeach that was found before a teacher began, to fall back on if that one is cut
         short; None if there is none
+    led : Known, where the teacher's own steps lead, if that is dearer than it need be and the
+        order is of a set that is not; else None
+    shown : what to show from each feature of the order on; empty if that is always the same
     """
 
     searched: Searched
@@ -65,7 +74,15 @@ class SetToTeach:
     sets: int = 0
     proved: Proved | None = field(default=None, compare=False, repr=False)
     part_way: Known | None = None
+    nearly: Known | None = None
     at_once: SetToTeach | None = None
+    led: Known | None = None
+    shown: tuple[Demonstration, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the order is known before the lesson."""
+        return self.searched is not Searched.TEACHER or self.led is not None
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is still at hand of the search, which no copy has."""
@@ -79,9 +96,11 @@ class Following:
     Parameters
     ----------
     order : features of the task; required ones that are not among them come first
+    shown : what to show from each of them on; empty if that is always the same
     """
 
     order: tuple[int, ...]
+    shown: tuple[Demonstration, ...] = ()
 
     def choose(self, situation: Situation, rng: np.random.Generator) -> Choice:
         """The next of them.
@@ -99,7 +118,13 @@ class Following:
         left: Sequence[int] = [each for each in self.order if each in situation.candidates]
         if situation.must_teach:
             left = situation.candidates.tolist()
-        return Choice(int(left[0]) if left else None, frozen(scores))
+        if not left:
+            return Choice(None, frozen(scores))
+        feature, new = int(left[0]), None
+        if self.shown:
+            new = self.shown[self.order.index(feature)]
+            new = None if new is situation.demonstration else new
+        return Choice(feature, frozen(scores), new)
 
 
 def set_to_teach(
@@ -123,13 +148,12 @@ def set_to_teach(
     """
     task = problem.task
     free = len(task.names) - len(task.required) - len(task.forbidden)
-    # A greedy plan is made for the reward, and keeps no limits.
-    limits = any(goal.feature is not None for goal in problem.aims)
+    asks_limits = any(goal.feature is not None for goal in problem.aims)
     known = problem.world.model is None  # sets of features share plans of one world
     if not known or not isinstance(problem.teacher, GapGreedy) or not free:
         return SetToTeach(Searched.TEACHER)
     if free > MOST:
-        at_once = None if limits else _at_once(problem, patience, free)
+        at_once = None if asks_limits else _at_once(problem, patience, free)
         return SetToTeach(Searched.TEACHER, at_once=at_once)
     search = _begun(problem, patience, kept, watch)
     if search is None:
@@ -144,24 +168,22 @@ def set_to_teach(
     sets, found = None, None
     with patience.work():
         sets = LimitedSets(search, allowed)
-        if not limits:
-            if not patience.over():
-                first_look(search, allowed)
-            search.follow(np.inf if search.goal is None else search.goal, allowed)
-        if not patience.over():
-            found = _best(search, sets, allowed, limits)
+        found = sought(search, sets, allowed)
     if sets is None:
         return SetToTeach(Searched.TEACHER)
     searched, proved = Searched.SOME if found is None else Searched.ALL, search.proved
     chosen = sets.proved() if found is None else found  # what was proved by then counts
-    order, instead = search.bounds.members(chosen), None
+    order, instead, nearly = search.bounds.members(chosen), None, None
     with patience.work():
-        if found is None and not limits:
-            chosen = _needed(search, chosen)
+        if found is None and not asks_limits:
+            if patience.cut is not Cut.INTERRUPTED:
+                search.patience = Patience(THIN * patience.seconds, patience)
+            chosen = lean(search, chosen)
         order = search.bounds.members(chosen)
         order = tuple(search.ordered(chosen))
-        instead = None if limits else _part_way(search, order, allowed)
-    return SetToTeach(searched, order, free, search.tried, proved, instead)
+        instead = None if asks_limits else _part_way(search, order, allowed)
+        nearly = None if problem.aims else _nearly(search, chosen, allowed)
+    return SetToTeach(searched, order, free, search.tried, proved, instead, nearly)
 
 
 def _at_once(problem: Problem, patience: Patience, free: int) -> SetToTeach | None:
@@ -199,16 +221,6 @@ def _begun(
     return search
 
 
-def _best(search: SetSearch, sets: LimitedSets, allowed: Mask, limits: bool) -> int | None:
-    """The cheapest set with all that is asked for, or one that comes closest; None if time is
-    up."""
-    if search.problem.aims:
-        sets.run()
-        if sets.chosen is not None:
-            return sets.chosen
-    return sets.closest() if limits else search.best(allowed)
-
-
 def _part_way(search: SetSearch, order: tuple[int, ...], allowed: Mask) -> Known | None:
     """Of the sets that clearly beat some of the steps before the last for no more, the one that
     gains most for its cost, if any does."""
@@ -226,18 +238,29 @@ def _part_way(search: SetSearch, order: tuple[int, ...], allowed: Mask) -> Known
     if not found:
         return None
     gains = (lower[found] - lower[0]) / (cost[found] - cost[0])
-    best = found[first_largest(gains, search.same)]
-    return search.told(best, search.reward(best))
+    return _told(search, found[first_largest(gains, search.same)])
 
 
-def _needed(search: SetSearch, chosen: int) -> int:
-    """A set without what it does not need for what it guarantees, or for what is asked."""
-    enough = float(search.bounds.lower[chosen]) - search.worth
-    if search.reaches(enough + search.worth):
-        enough = search.goal or 0.0
-    if search.patience.cut is not Cut.INTERRUPTED:
-        search.patience = Patience(THIN * search.patience.seconds, search.patience)
-    return search.thinned(chosen, enough)
+def _nearly(search: SetSearch, chosen: int, allowed: Mask) -> Known | None:
+    """The cheapest of the sets that were tried and cost clearly less than one, and guarantee all
+    but a little of what that adds, and of what is at stake."""
+    lower, cost = search.bounds.lower, search.cost
+    less = min(lower[chosen] - lower[0], at_stake(search.problem))
+    enough = lower[chosen] - CLEARLY * less
+    for each in search.envelope():
+        cheap = cost[each] <= (1.0 - CHEAPER) * cost[chosen]
+        if cheap and each and allowed[each] and lower[each] >= enough:
+            return _told(search, each)
+    return None
+
+
+def _told(search: SetSearch, chosen: int) -> Known:
+    """What a set guarantees, in the digits that a plan has of it and a curve."""
+    task, view, left = search.task, search.bounds.view_of(chosen), search.patience.left()
+    found = task.worst_case(view, task.demonstration, search.problem.matching, max_seconds=left)
+    known = found.status is not WorstCaseStatus.INFEASIBLE
+    least = found.lower if known else -np.inf
+    return search.told(chosen, max(least, search.reward(chosen)))
 
 
 __all__ = ["Following", "Searched", "SetToTeach", "set_to_teach"]

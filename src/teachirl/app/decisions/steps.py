@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...teaching.goals import Goals
 from ...teaching.rounds import Moment
 from ...teaching.teacher import Teacher
 from ..problem import Problem
 from .patience import Patience
+from .ways import Way
 
 
 @dataclass(frozen=True)
@@ -85,19 +85,22 @@ def step_of(problem: Problem, moment: Moment, alternative: Alternative | None) -
 
 
 def second_best(
-    problem: Problem, teacher: Teacher, moment: Moment, patience: Patience
-) -> Alternative | None:
-    """What the teacher would choose were the first not there; None if there is no time to ask."""
+    problem: Problem, teacher: Teacher, moments: list[Moment], patience: Patience
+) -> tuple[Alternative, Way] | None:
+    """What the teacher would choose in the last round were the first not there, and where that
+    leads; None if there is no time to ask."""
     found = None
     if not patience.over():
         with patience.strictly():
-            found = _second_best(problem, teacher, moment)
+            found = _second_best(problem, teacher, moments)
     return found
 
 
-def _second_best(problem: Problem, teacher: Teacher, moment: Moment) -> Alternative | None:
+def _second_best(
+    problem: Problem, teacher: Teacher, moments: list[Moment]
+) -> tuple[Alternative, Way] | None:
     """Of required features the order hardly matters: for those there is none."""
-    situation, choice = moment.situation, moment.choice
+    situation, choice = moments[-1].situation, moments[-1].choice
     if situation is None or choice is None or situation.must_teach:
         return None
     left = situation.candidates[situation.candidates != choice.feature]
@@ -109,11 +112,12 @@ def _second_best(problem: Problem, teacher: Teacher, moment: Moment) -> Alternat
         feature, shown = other.feature, other.demonstration or shown
     if feature is None:
         return None
-    features, task = problem.teachables, problem.task
+    features, before = problem.teachables, tuple(each.demonstration for each in moments[1:-1])
     view = situation.view.extend(problem.teachable[feature])
-    then = Goals().of(task).promise(view, shown, problem.matching)
+    then = problem.aims.promise(view, shown, problem.matching)
     name, price = features.names[feature], float(features.costs[feature])
-    return Alternative(name, price, then.performance, then.reward)
+    way = Way((*situation.taught, feature), (*before, shown), then)
+    return Alternative(name, price, then.performance, then.reward), way
 
 
 __all__ = ["Alternative", "Step", "second_best", "step_of"]

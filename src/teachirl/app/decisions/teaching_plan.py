@@ -18,6 +18,7 @@ from ..problem import Problem
 from .comparison import Difference, Shortfall
 from .demonstration import WhatToShow
 from .doubt import WeightDoubt, weight_doubt
+from .expert import ExpertAccount, account_in_time
 from .misses import if_missed
 from .once_recorded import OnceRecorded, once_recorded
 from .patience import Cut, Patience
@@ -105,6 +106,11 @@ class TeachingPlan:
     def mismatch(self) -> float:
         """ε, up to which learners are taken to match after `stop` steps, in their features."""
         return self.problem.matching.within(self.view, self.demonstration)
+
+    @cached_property
+    def account(self) -> ExpertAccount:
+        """What the expert does whose behaviour is demonstrated."""
+        return account_in_time(self.problem, self.patience)
 
     @cached_property
     def sensitivity(self) -> Sensitivity | None:

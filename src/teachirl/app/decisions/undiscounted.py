@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...arrays import Floats, frozen
+from ...demonstrations.trajectories import Trajectories
 from ...mdp import clock
 from ...mdp.model import MDP
 from ...mdp.policy import Policy
@@ -42,13 +43,14 @@ class Undiscounted:
         return "episode" if self.whole else f"{STEPS} steps"
 
 
-def undiscounted(mdp: MDP, policy: Policy | None) -> Undiscounted | None:
+def undiscounted(mdp: MDP, policy: Policy | Trajectories | None) -> Undiscounted | None:
     """How much of each feature a policy collects in an episode, or in its first 1000 steps.
 
     Parameters
     ----------
     mdp : MDP
-    policy : Policy; None if it is not known
+    policy : Policy, or Trajectories that were recorded: their mean, if all of them ended, or else
+        what they have in 1000 of their steps; None if it is not known
 
     Returns
     -------
@@ -63,6 +65,8 @@ def undiscounted(mdp: MDP, policy: Policy | None) -> Undiscounted | None:
     ('1000 steps', [250.0, 500.0, 250.0])
     """
     dynamics = mdp.dynamics
+    if isinstance(policy, Trajectories):
+        return _recorded(mdp, policy)
     if policy is None or dynamics.transitions.nnz > MOST:
         return None
     pairs = np.arange(mdp.n_pairs)
@@ -88,6 +92,16 @@ def undiscounted(mdp: MDP, policy: Policy | None) -> Undiscounted | None:
     if mdp.features_per_pair:
         taken = counted[dynamics.pair_states] * policy.probabilities
     amounts = np.asarray(mdp.features.T @ taken, dtype=float)
+    return Undiscounted(frozen(amounts), whole)
+
+
+def _recorded(mdp: MDP, episodes: Trajectories) -> Undiscounted:
+    """The mean of episodes that all ended, or what there is in 1000 recorded steps."""
+    rows = episodes.pairs if mdp.features_per_pair else episodes.states
+    visits = np.bincount(rows, minlength=mdp.features.shape[0]).astype(float)
+    whole = bool(np.all(episodes.terminated))
+    share = 1.0 / len(episodes) if whole else STEPS / max(episodes.n_steps, 1)
+    amounts = np.asarray(mdp.features.T @ visits, dtype=float) * share
     return Undiscounted(frozen(amounts), whole)
 
 

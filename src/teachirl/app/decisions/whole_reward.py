@@ -11,7 +11,7 @@ from ...views.teaching_risk import teaching_risk
 from .set_search import Mask, SetSearch
 
 
-def first_look(search: SetSearch, allowed: Mask | None = None) -> None:
+def first_look(search: SetSearch, allowed: Mask | None = None) -> int:
     """Tighten the bounds on a set that shows all of the reward; if none that is allowed does, on
     the last that is: what all of them guarantee bounds every set, and its plans serve every set.
 
@@ -19,11 +19,16 @@ def first_look(search: SetSearch, allowed: Mask | None = None) -> None:
     ----------
     search : SetSearch
     allowed : bool array [2ⁿ], the sets to choose from; all by default
+
+    Returns
+    -------
+    int, the set
     """
     chosen = showing(search)
     if chosen is None or not (allowed is None or allowed[chosen]):
         chosen = len(search.order) - 1 if allowed is None else int(allowed.nonzero()[0][-1])
     search.tighten(chosen)
+    return chosen
 
 
 def showing(search: SetSearch) -> int | None:

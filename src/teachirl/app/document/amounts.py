@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from ...arrays import Floats, Ints
+from ...demonstrations.trajectories import Trajectories
 from ...figures.digits import visible
 from ...mdp.policy import Policy
 from ...precision import INVISIBLE, ranks
@@ -21,7 +22,7 @@ SAME = 1e-6
 
 def plain_amounts(
     problem: Problem,
-    policies: Mapping[str, Policy | None],
+    policies: Mapping[str, Policy | Trajectories | None],
     when: str,
     patience: Patience,
     whose: str = "expert",
@@ -31,7 +32,8 @@ def plain_amounts(
     Parameters
     ----------
     problem : Problem
-    policies : each Policy by what it is called, in JSON as well; None if it is not known
+    policies : each Policy, or Trajectories that were recorded, by what it is called, in JSON as
+        well; None if it is not known
     when : in whose eyes they look the same, which tells one table of a report from another
     patience : Patience: once there is an answer there is a moment for it, and no more
     whose : what the policy called ``expert`` is called in the table, as it may be another's
@@ -68,6 +70,21 @@ def plain_amounts(
     return Section(title, elements)
 
 
+def of_recordings(problem: Problem) -> Trajectories | None:
+    """The episodes that are shown, or that the weights were inferred from; None if there are none.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    Trajectories, or None
+    """
+    shown = problem.expert.trajectories if problem.expert.policy is None else None
+    return shown or (problem.reward.expert if problem.guessed else None)
+
+
 def _places(values: Floats) -> Ints:
     return ranks(values, INVISIBLE * float(values.max(initial=0.0)))
 
@@ -78,4 +95,4 @@ def _column(name: str, called: str, found: Undiscounted) -> Column:
     return Column(name, heading, shown, lambda i: float(found.amounts[i]))
 
 
-__all__ = ["plain_amounts"]
+__all__ = ["of_recordings", "plain_amounts"]

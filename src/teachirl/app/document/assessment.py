@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ...figures.digits import (
     NOTHING,
     asked,
-    at_least,
     at_most,
     counted,
-    number,
     percent_at_least,
     risk,
     small,
@@ -21,7 +21,7 @@ from ...precision import INVISIBLE
 from ..decisions import Assessment, Guarantee, Outcome, Simulated
 from ..decisions.worth import risk_misleads
 from ..problem import Problem
-from .amounts import plain_amounts
+from .amounts import of_recordings, plain_amounts
 from .charts import differences_figure
 from .elements import (
     Bullets,
@@ -39,14 +39,15 @@ from .elements import (
 from .expert import baseline_words, what_the_expert_does
 from .inferred import other_weights
 from .notes import LEFT_OUT, cut_short, why_below
+from .rewards import costs, earned, guaranteed, lost_at_most, performance, reward_range
 from .sensitivity import how_frail
 from .stakes import (
     goals_elements,
     goals_sentence,
     most_lost,
+    nothing_lost,
     recorded,
     reward_facts,
-    reward_range,
     shown_facts,
     stakes_sentence,
     what_is_shown,
@@ -82,20 +83,31 @@ EXPLAINED = {
 def assessment_headline(problem: Problem, found: Assessment) -> Headline:
     """The numbers and the sentences that matter most."""
     hidden, tells = Fact("teaching risk", found.risk, risk, "risk"), _risk_tells(found)
-    spot = found.blind_spot
+    spot, share = found.blind_spot, partial(performance, problem)
+    hides = _not_seen(problem, found, spot.sentence if tells else spot.confused)
     return (
-        Fact("guaranteed as things stand", found.guaranteed, percent_at_least, "guaranteed"),
+        Fact("guaranteed as things stand", found.guaranteed, share, "guaranteed"),
         *reward_facts(problem, found.stakes, "as things stand"),
         *((hidden,) if tells else ()),
     ), (
         Sentence(_of_everyone(found)),
         stakes_sentence(problem, found.stakes, "As things stand"),
         how_frail(problem, found),
-        other_weights(found.doubt, "as things stand"),
+        other_weights(problem, found.doubt, "as things stand"),
         Sentence(_goals_now(found)),
         cut_short(found.cut, found.patience.seconds, kept=found.unfinished),
-        Sentence(spot.sentence if tells else spot.confused, "blind_spot"),
+        Sentence(hides, "blind_spot"),
     )
+
+
+def _not_seen(problem: Problem, found: Assessment, said: str) -> str:
+    """What the learner cannot see, and that nothing hangs on it, if nothing does."""
+    if said and problem.inferred is not None and not problem.inferred.plausible.signs.all():
+        said = f"By the weights' estimate, {said[:1].lower()}{said[1:]}"
+    if not said or not nothing_lost(problem, found.stakes):
+        return said
+    so = "All the same" if found.blind_spot.direction.any() else "So"
+    return f"{said} {so}, whoever matches what is shown does as well."
 
 
 def _goals_now(found: Assessment) -> str:
@@ -124,9 +136,9 @@ def _of_everyone(found: Assessment) -> str:
         who = f"misses what is shown by {asked(share)} of what policies can change, or less,"
     elif found.mismatch > 0.0:
         who = f"misses what is shown by {at_most(found.mismatch)} or less, in what it sees,"
+    least = performance(found.problem, found.guaranteed)
     holds = (
-        f"As things stand, every learner who {who} reaches {percent_at_least(found.guaranteed)} or "
-        "more, whatever the algorithm"
+        f"As things stand, every learner who {who} reaches {least} or more, whatever the algorithm"
     )
     sure = _confidence(found)
     if sure < 1.0:
@@ -146,16 +158,10 @@ def _confidence(found: Assessment) -> float:
 
 def how_things_stand(problem: Problem, found: Assessment) -> Section:
     """What is known at once: the world, the expert, and the worst that looks the same."""
-    mdp, witness, scale = problem.mdp, found.witness, reward_range(problem)
+    mdp, witness, earns = problem.mdp, found.witness, partial(earned, problem)
     base = baseline_words(problem.baseline)
     hidden = Fact("teaching risk", found.risk, risk, "risk")
 
-    def earns(reward: float) -> str:
-        return number(reward, scale)  # nothing is promised here: as all commands say it
-
-    zero: tuple[Fact, ...] = ()
-    if problem.baseline.policy is not None:
-        zero = (Fact(f"0 % is {base}, which earns", problem.task.zero, earns),)
     return Section(
         "How things stand",
         (
@@ -170,9 +176,7 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
                     Fact("the best policy earns", found.best, earns),
                     Fact(who_earns(problem), found.expert, earns),
                     *shown_facts(found.stakes.shown, earns),
-                    # As what is guaranteed, so that they can be compared.
-                    Fact("the worst policy earns", found.worst, lambda x: at_least(x, scale)),
-                    *zero,
+                    Fact("the worst policy earns", found.worst, earns),
                     *(() if _risk_tells(found) else (hidden,)),
                     Fact(RELATIVE, found.relative_risk, risk, "relative_risk"),
                 )
@@ -192,7 +196,11 @@ def how_things_stand(problem: Problem, found: Assessment) -> Section:
             _could_go_wrong(problem, found),
             plain_amounts(
                 problem,
-                {"expert": found.demonstration.policy, "worst": found.witness},
+                {
+                    "recorded": of_recordings(problem),
+                    "expert": found.demonstration.policy,
+                    "worst": found.witness,
+                },
                 "as things stand",
                 found.patience,
                 _column_of_shown(problem),
@@ -205,13 +213,14 @@ def _weights(problem: Problem, found: Assessment) -> Table:
     """The features that count; in the JSON alone, unless the weights are inferred."""
     inferred = None if problem.inferred is None else problem.inferred.plausible
     counts = found.weights if inferred is None else np.ones(len(found.weights))
+    ends = inferred if inferred is not None and inferred.experts else None
     return Table(
         "The reward",
         (
             Column("name", None, value=problem.mdp.feature_name),
             Column("weight", None, value=lambda i: float(found.weights[i])),
-            Column("lower", None, value=lambda i: inferred and float(inferred.lower[i])),
-            Column("upper", None, value=lambda i: inferred and float(inferred.upper[i])),
+            Column("lower", None, value=lambda i: ends and float(ends.lower[i])),
+            Column("upper", None, value=lambda i: ends and float(ends.upper[i])),
         ),
         tuple(int(i) for i in np.flatnonzero(counts)),
         "weights",
@@ -234,9 +243,9 @@ def what_is_guaranteed(problem: Problem, found: Assessment) -> Section:
         "Certificates, from loose to exact",
         (
             Column("name", "by"),
-            Column("reward", "reward at least", lambda x: at_least(x, scale)),
+            Column("reward", "reward at least", partial(guaranteed, problem)),
             Column("performance", "performance", percent_at_least),
-            Column("behind", f"behind {expert} at most", lambda x: at_most(x, scale)),
+            Column("behind", f"behind {expert} at most", partial(lost_at_most, problem)),
             Column("sentence", None, value=lambda each: said[each.name]),
             Column("assumes", None, value=lambda each: bounds[each.name].assumes),
         ),
@@ -259,13 +268,18 @@ def _could_go_wrong(problem: Problem, found: Assessment) -> Section:
     elif problem.guessed:
         title = MISTAKEN_FOR_OPTIMAL
     table = differences_table(
-        "How the worst policy differs", found.differences, (whose, "worst", "reward lost")
+        "How the worst policy differs",
+        found.differences,
+        (whose, "worst", "reward lost"),
+        partial(costs, problem, whole=found.stakes.loss),
     )
     elements: tuple[Element, ...] = (table,)
     if found.differences:
         figure = differences_figure(found.differences, (what_is_shown(problem), "the worst"))
         worst = found.differences[0]
-        said = most_lost(problem, worst, whose=called) if worst.lost > 0.0 else ""
+        said = (
+            most_lost(problem, worst, found.stakes.loss, whose=called) if worst.lost > 0.0 else ""
+        )
         elements = (Sentence(said), figure, table)
     elif found.witness is not None and not found.compared:
         elements = (Sentence("There was no time to see how it differs."), table)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ...figures.digits import NOTHING, money, number, percent, visible
+from ...figures.digits import NOTHING, as_known, money, number, percent, visible
 from ..decisions import Check, Notice, Oddity
 from ..problem import Problem
 from ..problem.places import listed
 from .elements import Bullets, Column, Data, Fact, Facts, Headline, Section, Sentence, Table
 from .expert import what_the_expert_does
-from .stakes import impossible_goals, recorded, reward_range, shown_facts, the_expert, who_earns
+from .rewards import earned, reward_range
+from .stakes import impossible_goals, recorded, shown_facts, the_expert, who_earns
 
 # Letters that are read at a glance.
 GLANCE = 120
@@ -46,9 +47,10 @@ def what_there_is(problem: Problem, found: Check) -> Section:
     """All features, and what the expert does with them."""
     per = None if found.undiscounted is None else f"per {found.undiscounted.per}"
     unit = "pairs" if problem.mdp.features_per_pair else "states"
-    # Nothing is promised here: to the nearest digit, as what it is the sum of.
-    earned = partial(number, scale=reward_range(problem))
-    collected = partial(visible, scale=max(abs(each.expert) for each in found.features))
+    earns = partial(earned, problem)
+    most = max(abs(each.expert) for each in found.features)
+    parts = partial(as_known, known=(found.reward,), scale=reward_range(problem))
+    collected = partial(as_known, known=(found.reward,), scale=most)
     plain = partial(visible, scale=max(abs(each.undiscounted or 0.0) for each in found.features))
     account, instead = found.account, found.account.instead
     both = account.record is not None or instead is not None
@@ -66,7 +68,7 @@ def what_there_is(problem: Problem, found: Check) -> Section:
             Column("share", f"{unit} with it", percent),
             Column("expert", "recorded" if seen else whose, collected),
             Column("undiscounted", per, lambda x: NOTHING if x is None else plain(x)),
-            Column("earned", "earns", earned),
+            Column("earned", "earns", parts),
         ),
         found.features,
         "features",
@@ -95,9 +97,9 @@ def what_there_is(problem: Problem, found: Check) -> Section:
         (
             Facts(
                 (
-                    Fact(who_earns(problem), found.reward, earned, "reward"),
+                    Fact(who_earns(problem), found.reward, earns, "reward"),
                     *shown_facts(
-                        None if instead is None else instead.reward, earned, "shown_reward"
+                        None if instead is None else instead.reward, earns, "shown_reward"
                     ),
                 )
             ),

@@ -7,7 +7,18 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from ...figures.digits import NOTHING, ROUNDING, at_least, at_most, number, percent_at_least
+from ...figures.digits import (
+    DIGITS,
+    NOTHING,
+    ROUNDING,
+    SURE,
+    at_least,
+    at_most,
+    number,
+    percent_at_least,
+    steady,
+    steady_loss,
+)
 from ..decisions import Differing
 from .elements import Column, Document, Section, Sentence, Table
 
@@ -33,13 +44,14 @@ def comparison(
     -------
     Document
     """
-    said, words = "" if found else "Nothing differs.", partial(_words, expert=expert)
+    told = tuple(each for each in found if len(set(_texts(each))) == 2)
+    said, words = "" if told else "Nothing differs.", partial(_words, expert=expert)
     return Document(
         "comparison",
         f"{names[0]} and {names[1]}",
         (
             Section("What is asked", (_table("asked", names, asked, attrgetter("what")),)),
-            Section("What is found", (_table("found", names, found, words), Sentence(said))),
+            Section("What is found", (_table("found", names, told, words), Sentence(said))),
         ),
     )
 
@@ -76,8 +88,8 @@ def _table(
     columns = (
         Column("what", None),
         Column("", "what", value=words),
-        Column("", names[0], value=lambda each: _shown(each, each.first)),
-        Column("", names[1], value=lambda each: _shown(each, each.second)),
+        Column("", names[0], value=lambda each: _texts(each)[0]),
+        Column("", names[1], value=lambda each: _texts(each)[1]),
         Column("first", None),
         Column("second", None),
     )
@@ -101,7 +113,16 @@ def _words(row: Differing, expert: str) -> str:
     return f"{RESULTS.get(result, result)}: {words}"
 
 
-def _shown(row: Differing, value: Any) -> str:
+def _texts(row: Differing) -> tuple[str, str]:
+    """Both values, in as many digits as tell them apart, up to what can be told from rounding."""
+    for digits in range(DIGITS, SURE + 1):
+        texts = _shown(row, row.first, digits), _shown(row, row.second, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def _shown(row: Differing, value: Any, digits: int = DIGITS) -> str:
     """A value; what is guaranteed is rounded as all commands do, towards the safe side, and what is
     rounding beside the other is 0."""
     if value is None:
@@ -114,19 +135,28 @@ def _shown(row: Differing, value: Any) -> str:
     sizes = [abs(x) for x in (row.first, row.second) if isinstance(x, (int, float))]
     if abs(value) <= ROUNDING * max(*sizes, row.scale):
         value = 0.0
-    rounded = ROUNDED.get(name, number)
+    rounded: Callable[..., str] = ROUNDED.get(name, number)
     if "goals" in above and "guarantee" not in above:  # an amount, guaranteed from either side
         rounded = number
         if name == "guaranteed" and row.most is not None:
             rounded = at_most if row.most else at_least
-    return rounded(value)
+    if rounded is number and digits == DIGITS and (name in EARNED or above[-1:] == ["reward"]):
+        return steady(value)
+    if rounded is percent_at_least:
+        return percent_at_least(value, digits - DIGITS + 1)
+    if name == "loss" and digits == DIGITS:
+        return steady_loss(value)
+    return rounded(value, digits=digits)
 
 
-ROUNDED: dict[str, Callable[[float], str]] = {
+ROUNDED: dict[str, Callable[..., str]] = {
     "guaranteed": percent_at_least,
     **dict.fromkeys(("guaranteed_reward", "reward"), at_least),
     "loss": at_most,
 }
+
+# Rewards that are known: written as the other commands do.
+EARNED = frozenset({"expert_reward", "shown_reward"})
 
 RESULTS = {"assessment": "as things stand", "plan": "the plan", "frontier": "what can be bought"}
 

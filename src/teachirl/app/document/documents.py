@@ -50,6 +50,7 @@ from .plan import plan_headline, what_is_different, what_to_teach
 from .plausible import if_the_reward_is_another, one_of_several
 from .recordings import what_the_recordings_say
 from .sensitivity import if_the_learner_misses
+from .stakes import what_is_0
 from .world import what_to_show, world_section
 
 Decision: TypeAlias = Assessment | TeachingPlan | Frontier | Check | Acquaintance
@@ -135,18 +136,24 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
     headlines = [KINDS[type(each)].headline(problem, each) for each in found]
     facts, sentences = (tuple(chain.from_iterable(each)) for each in zip(*headlines, strict=True))
     # Those that two have are one.
+    facts = (*facts, *(what_is_0(problem) if any(_patient(found)) else ()))
     facts = tuple({fact.label: fact for fact in facts}.values())
     sentences = tuple(dict.fromkeys(sentences))
+    # What a report adds is made in a hurry once its main part was cut short, which alone is told.
+    ended = [each for each in sentences if each.key == "cut_short" and each.text]
+    sentences = tuple(each for each in sentences if each not in ended[1:])
     known = _first(found, Assessment)
     told = known or _first(found, Check)
     patience = next((each.patience for each in _patient(found)), Patience())
+    told = told or _first(found, TeachingPlan)
     doubts = warnings(account_in_time(problem, patience) if told is None else told.account)
     learner = None
     if problem.unknown is not None and _first(found, Acquaintance) is None:
         learner = patience.spared(lambda: acquaint(problem))
         doubts = (*doubts, *(() if learner is None else not_known_yet(problem, learner)))
     if problem.rewards is not None and not isinstance(told, Check):
-        doubts = (*doubts, one_of_several(problem))
+        below = any(isinstance(each, (Assessment, TeachingPlan)) for each in found)
+        doubts = (*doubts, one_of_several(problem, below))
     doubted = Data("doubts", lambda: [each.text for each in doubts])
     yield Section("In short", (Facts(facts), Bullets((*doubts, *sentences)), doubted))
     yield what_the_expert_is_after(problem, known, _first(found, TeachingPlan))
@@ -163,7 +170,7 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
                 yield make(problem, each)
     # What ended the work after the first lines had been made.
     late = [cut_short(each.patience.cut, each.patience.seconds) for each in _patient(whole)]
-    yield Section("Cut short", tuple(each for each in late[:1] if each.text))
+    yield Section("Cut short", tuple(each for each in late[:1] if each.text and not ended))
 
 
 def _patient(found: Iterable[Decision]) -> Iterator[Assessment | TeachingPlan | Frontier]:

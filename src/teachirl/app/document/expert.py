@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
 
-from ...figures.digits import NOTHING, ROUNDING, number, visible
+from ...figures.digits import NOTHING, ROUNDING, as_known, number, steady
 from ..decisions import Collected, ExpertAccount, Instead, Record
 from ..problem import Baseline
 from .elements import Column, Section, Sentence, Table
@@ -32,7 +31,11 @@ def what_the_expert_does(account: ExpertAccount) -> Section:
     ends = [each.weight * x for each in account.collected for x in (each.least, each.most)]
     ends += [each.earned for each in account.collected]
     scale = max((abs(end) for end in ends if math.isfinite(end)), default=0.0)
-    shown, who = partial(visible, scale=scale), _who(account)
+    who, known = _who(account), (account.reward, account.idle_reward)
+
+    def shown(reward: float) -> str:
+        return as_known(reward, known, scale)
+
     whose, title = "recorded" if account.estimated else "amount", "What the expert does"
     taped: tuple[Column, ...] = ()
     if account.record is not None:
@@ -56,11 +59,11 @@ def what_the_expert_does(account: ExpertAccount) -> Section:
             Column("name", "feature"),
             Column("weight", "weight", number),
             *taped,
-            Column("", whose, value=lambda each: number(each.amount, _scale(each))),
+            Column("", whose, value=lambda each: as_known(each.amount, known, _scale(each))),
             Column("amount", None),
             Column("earned", "earns", shown),
             *chosen,
-            Column("", "policies have", value=_range),
+            Column("", "policies have", value=lambda each: _range(each, known)),
             Column("least", None),
             Column("most", None),
         ),
@@ -98,9 +101,9 @@ def _who(account: ExpertAccount) -> str:
 
 def _of_the_record(account: ExpertAccount, record: Record) -> Iterator[str]:
     """What is odd about the recordings that the weights were inferred from."""
-    earned = f"by the weights' estimate the recordings earn {number(record.reward)} in the mean"
-    waiting, idle = baseline_words(account.idle), number(account.idle_reward)
-    best = f"an optimal policy for the estimate {number(account.reward)}"
+    earned = f"by the weights' estimate the recordings earn {steady(record.reward)} in the mean"
+    waiting, idle = baseline_words(account.idle), steady(account.idle_reward)
+    best = f"an optimal policy for the estimate {steady(account.reward)}"
     if record.hardly_better:
         worse = record.at_most < account.idle_reward - ROUNDING * account.turnover
         yield (
@@ -142,9 +145,9 @@ def _warnings(account: ExpertAccount) -> Iterator[str]:
     if account.hardly_better:
         worse = account.reward < account.idle_reward - ROUNDING * account.turnover
         yield (
-            f"{first}: {seen}{it} earns {number(account.reward)}, "
+            f"{first}: {seen}{it} earns {steady(account.reward)}, "
             f"{'less' if worse else 'hardly better'} than {baseline_words(account.idle)} "
-            f"({number(account.idle_reward)}). What is guaranteed of those who imitate it is worth "
+            f"({steady(account.idle_reward)}). What is guaranteed of those who imitate it is worth "
             "little."
         )
     if account.tell_left_lying:
@@ -153,14 +156,14 @@ def _warnings(account: ExpertAccount) -> Iterator[str]:
 
 def of_little_use(shown: Instead, expert: str) -> str:
     """What a policy that is shown in the expert's place does not do."""
-    said = f"earns {number(shown.reward, shown.expert)}"
+    said = f"earns {steady(shown.reward, shown.expert)}"
     if shown.hardly_better:
         worse = shown.reward < shown.idle_reward - ROUNDING * abs(shown.expert)
         said += (
             f", {'less' if worse else 'hardly better'} than {baseline_words(shown.idle)} "
-            f"({number(shown.idle_reward, shown.expert)})"
+            f"({steady(shown.idle_reward, shown.expert)})"
         )
-    said += f", where {expert} earns {number(shown.expert)}"
+    said += f", where {expert} earns {steady(shown.expert)}"
     if shown.uncollected:
         worth = number(shown.worth)
         said += f"; it never collects {few(shown.uncollected)}, which earns {worth} there"
@@ -185,10 +188,11 @@ def few(names: Sequence[str]) -> str:
     return f"{', '.join(names[:NAMED])}{f' and {more} more' if more > 0 else ''}"
 
 
-def _range(each: Collected) -> str:
+def _range(each: Collected, known: tuple[float, ...]) -> str:
     if math.isnan(each.most):
         return NOTHING
-    return f"{number(each.least, _scale(each))} … {number(each.most, _scale(each))}"
+    least, most = (as_known(x, known, _scale(each)) for x in (each.least, each.most))
+    return f"{least} … {most}"
 
 
 def _scale(each: Collected) -> float:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...figures.digits import (
     NOTHING,
-    at_least,
-    at_most,
     money,
-    percent_at_least,
     percent_at_most,
     risk,
 )
@@ -19,13 +18,13 @@ from ..problem import Problem
 from .charts import frontier_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
 from .notes import cut_short
+from .rewards import guaranteed, lost_at_most, performance
 from .sensitivity import how_frail
 from .stakes import (
     all_asked_for,
     goals_elements,
     missed,
     reward_facts,
-    reward_range,
     stakes_sentence,
     why_out_of_reach,
 )
@@ -35,6 +34,7 @@ from .worth import told_apart
 def frontier_headline(problem: Problem, found: Frontier) -> Headline:
     """The numbers and the sentences that matter most."""
     most, enough, goals = found.points[-1], found.enough, found.stakes.goals
+    share = partial(performance, problem)
     short = cut_short(found.cut, found.seconds, kept=True)
     loss = stakes_sentence(problem, found.stakes, "With it")
     frail = how_frail(problem, found)
@@ -42,7 +42,7 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
     if not goals:
         bought = "most that can be bought" if found.exact else "most that was found"
         return (
-            Fact(bought, most.guaranteed, percent_at_least),
+            Fact(bought, most.guaranteed, share),
             Fact("for a cost of", most.cost, money),
             *facts,
         ), (loss, frail, short)
@@ -71,9 +71,15 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
     at_most = "" if cheapest else "at most "
     show = Fact(label, cost, lambda x: NOTHING if x is None else f"{at_most}{money(x)}")
     if enough is None and found.told is most:
-        facts = (Fact("most that was found", most.guaranteed, percent_at_least), *facts)
+        facts = (
+            Fact("most that was found", most.guaranteed, share),
+            *facts,
+        )
     else:
-        facts = (Fact("guaranteed by it", found.told.guaranteed, percent_at_least), *facts)
+        facts = (
+            Fact("guaranteed by it", found.told.guaranteed, share),
+            *facts,
+        )
     return (show, *facts), (Sentence(said), loss, frail, short)
 
 
@@ -91,7 +97,6 @@ def _none_found(found: Frontier) -> str:
 
 def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
     """What can be guaranteed for how much."""
-    scale = reward_range(problem)
     # A risk that is the same for all tells nothing of them; nor does one that a terrible weight
     # stretches.
     tells = len({risk(point.risk) for point in found.points}) > 1 and not risk_misleads(problem)
@@ -99,9 +104,9 @@ def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
         "Sets of features worth their cost",
         (
             Column("cost", "cost", money),
-            Column("guaranteed", "guaranteed", percent_at_least),
+            Column("guaranteed", "guaranteed", partial(performance, problem)),
             Column("at_most", None if found.exact else "at most", percent_at_most),
-            Column("reward", "reward", lambda x: at_least(x, scale)),
+            Column("reward", "reward", partial(guaranteed, problem)),
             *_loss_column(problem, found),
             Column("risk", "risk" if tells else None, risk),
             Column("features", None),
@@ -130,12 +135,12 @@ def _loss_column(problem: Problem, found: Frontier) -> tuple[Column, ...]:
     """How far behind the expert learners may be, if that was asked about."""
     if not any(each.goal.kind is GoalKind.MAX_LOSS for each in found.stakes.goals):
         return ()
-    earned, scale = problem.goals.expert_reward, reward_range(problem)
+    earned = problem.goals.expert_reward
     return (
         Column(
             "",
             "loss at most",
-            lambda x: at_most(x, scale),
+            partial(lost_at_most, problem),
             lambda point: max(up(earned - point.reward), 0.0),
         ),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...demonstrations.plausible_weights import PlausibleWeights
-from ...figures.digits import asked, percent_at_least, percent_at_most, risk
+from ...demonstrations.plausible_weights import NONE_FOUND, PlausibleWeights
+from ...figures.digits import asked, counted, percent_at_least, percent_at_most, risk
 from ...precision import DEPENDENT
 from ..decisions import Assessment, TeachingPlan, WeightDoubt
 from ..problem import Problem
@@ -13,23 +13,31 @@ from .elements import Bullets, Column, Section, Sentence, Table
 from .notes import LEFT_OUT
 
 
-def other_weights(doubt: WeightDoubt | None, when: str) -> Sentence:
+def other_weights(problem: Problem, doubt: WeightDoubt | None, when: str) -> Sentence:
     """What is guaranteed if the weights that were inferred are others, in short.
 
     Parameters
     ----------
-    doubt : WeightDoubt; None if they were not inferred, or there was no time for it
+    problem : Problem
+    doubt : WeightDoubt; None if they were not inferred, no plausible ones were found, or there was
+        no time for it
     when : of what it is said, as in "by the plan"
 
     Returns
     -------
     Sentence, empty if there is nothing to say
     """
+    if problem.inferred is not None and not problem.inferred.plausible.experts:
+        return Sentence(
+            f"The weights were inferred, and are not to be relied on: {NONE_FOUND}. What is "
+            f"guaranteed {when} is so under the estimate alone."
+        )
     if doubt is None:
         return Sentence("")
     return Sentence(
-        f"The weights were inferred, and are not certain: under these and {doubt.drawn} others "
-        f"that are as plausible, {_range(doubt)} are guaranteed {when}."
+        f"The weights were inferred, and are not certain: under these and "
+        f"{counted(doubt.drawn, 'other')} that {'is' if doubt.drawn == 1 else 'are'} as plausible, "
+        f"{_range(doubt)} are guaranteed {when}."
     )
 
 
@@ -53,27 +61,30 @@ def what_the_expert_is_after(
         return Section(title, ())
     plausible, name = problem.inferred.plausible, problem.mdp.feature_name
     idle, about = _idle(plausible), "" if plausible.proved else ", about"
+    ends = (
+        Column("", f"at least{about}", value=lambda i: _two(plausible.lower[i])),
+        Column("", f"at most{about}", value=lambda i: _two(plausible.upper[i])),
+        Column("", "sign", value=lambda i: IDLE if i in idle else SIGNS[int(plausible.signs[i])]),
+    )
+    sure = f" (confidence {asked(plausible.confidence)} for all together)"
     table = Table(
-        "Weights inferred from episodes, of length 1 (confidence "
-        f"{asked(plausible.confidence)} for all together)",
+        "Weights inferred from episodes, of length 1" + (sure if plausible.experts else ""),
         (
             Column("", "feature", value=name),
             Column("", "weight", value=lambda i: _two(plausible.weights[i])),
-            Column("", f"at least{about}", value=lambda i: _two(plausible.lower[i])),
-            Column("", f"at most{about}", value=lambda i: _two(plausible.upper[i])),
-            Column(
-                "", "sign", value=lambda i: IDLE if i in idle else SIGNS[int(plausible.signs[i])]
-            ),
+            *(ends if plausible.experts else ()),
         ),
         tuple(range(problem.mdp.n_features)),
     )
-    said = [problem.inferred.summary, _identified(problem, plausible)]
+    said = [problem.inferred.summary]
     if plausible.experts:
-        said.append(PROVED if plausible.proved else SEARCHED)
-    if found is not None:
-        said.append(_under_others(found.doubt, "as things stand"))
-    if plan is not None and (plan.taught or found is None):
-        said.append(_under_others(plan.doubt, "by the plan"))
+        said += [_identified(problem, plausible), PROVED if plausible.proved else SEARCHED]
+        if found is not None:
+            said.append(_under_others(found.doubt, "as things stand"))
+        if plan is not None and (plan.taught or found is None):
+            said.append(_under_others(plan.doubt, "by the plan"))
+    else:
+        said.append(ESTIMATE)
     return Section(title, (Bullets(tuple(map(Sentence, said)), "inferred"), table))
 
 
@@ -85,9 +96,10 @@ def _under_others(doubt: WeightDoubt | None, when: str) -> str:
     more = low if doubt.guaranteed[0] == 1.0 else f"{low} or more"
     risks = " to ".join(dict.fromkeys(map(risk, doubt.risk)))
     return (
-        f"Guarantees below are for the weights in the table. Under these and {doubt.drawn} "
-        f"others that were drawn from all that are plausible, {_range(doubt)} are guaranteed "
-        f"{when}, and the teaching risk is {risks}. So {more} are guaranteed under at least "
+        "Guarantees below are for the weights in the table. Under these and "
+        f"{counted(doubt.drawn, 'other')} that {'was' if doubt.drawn == 1 else 'were'} drawn from "
+        f"all that are plausible, {_range(doubt)} are guaranteed {when}, and the "
+        f"teaching risk is {risks}. So {more} are guaranteed under at least "
         f"{percent_at_least(1.0 - doubt.beyond)} of all plausible weights, each of which counts as "
         f"much (confidence {asked(doubt.confidence)}, if the draws count as independent)."
     )
@@ -106,6 +118,10 @@ PROVED = (
 SEARCHED = (
     "The ends in the table are searched for, and not proved: a tenth of what was found is added on "
     "either side, and weights a little beyond them may be plausible all the same."
+)
+ESTIMATE = (
+    "Guarantees below are for the weights in the table, and say nothing of others: the expert may "
+    "be after something that the features do not have, or be of another kind."
 )
 SIGNS = {1: "+", -1: "−", 0: "not known"}
 IDLE = "earns all alike"

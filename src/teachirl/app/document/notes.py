@@ -15,8 +15,8 @@ from ...figures.digits import (
     risk,
 )
 from ...guarantees.bounds import WorstCaseStatus
+from ...teaching.prices import same_price
 from ..decisions import Assessment, Cut, Shortfall, TeachingPlan
-from ..decisions.greedy_plan import same_price
 from ..decisions.worth import risk_misleads
 from ..problem import Problem
 from .elements import Bullets, Section, Sentence

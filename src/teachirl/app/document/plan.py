@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...figures.digits import at_least, at_most, counted, money, number, percent_at_least
+from functools import partial
+
+from ...figures.digits import counted, money, percents_apart, promised_of
 from ...teachers.set_bounds import MOST
 from ...teaching.goal import Goal
 from ...teaching.lesson_record import LessonStatus
@@ -15,8 +17,9 @@ from ..decisions import (
     Searched,
     TeachingPlan,
 )
+from ..decisions.instead import HARDLY
 from ..problem import Problem, Show
-from .amounts import plain_amounts
+from .amounts import of_recordings, plain_amounts
 from .charts import plan_figure
 from .elements import Data, Fact, Headline, Section, Sentence
 from .expert import baseline_words, of_little_use
@@ -24,6 +27,7 @@ from .inferred import other_weights
 from .notes import cut_short, nearness, why_below
 from .plausible import asked_of_the_reward
 from .recordings import once_enough
+from .rewards import costs, earned, guaranteed, performance, reward_range
 from .sensitivity import how_frail
 from .stakes import (
     all_asked_for,
@@ -33,7 +37,6 @@ from .stakes import (
     goals_sentence,
     recorded,
     reward_facts,
-    reward_range,
     stakes_sentence,
     the_expert,
     why_out_of_reach,
@@ -45,28 +48,29 @@ from .worth import told_apart
 
 def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
     """The numbers and the sentences that matter most."""
-    last = plan.steps[plan.stop]
+    last, share = plan.steps[plan.stop], partial(performance, problem)
     names = ", ".join(step.name for step in plan.taught)
     return (
-        Fact("guaranteed by the plan", last.guaranteed, percent_at_least, "guaranteed"),
+        Fact("guaranteed by the plan", last.guaranteed, share, "guaranteed"),
         *reward_facts(problem, plan.stakes, "by the plan"),
         Fact("cost of the plan", last.cost, money, "cost"),
     ), (
         Sentence(f"Teach, in this order: {names}." if names else "Teach nothing."),
         Sentence(why_to_stop(problem, plan), "reason"),
         Sentence(_searched(problem, plan), "searched"),
+        Sentence(_nearly(problem, plan), "nearly"),
         Sentence(_part_way(problem, plan), "part_way"),
         cut_short(plan.cut, plan.seconds, kept=True),
         stakes_sentence(problem, plan.stakes, "After that"),
         how_frail(problem, plan),
-        other_weights(plan.doubt, "by the plan"),
+        other_weights(plan.problem, plan.doubt, "by the plan"),
         Sentence(what_to_demonstrate(problem, plan), "demonstrate"),
     )
 
 
 def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
     """Why to follow the plan as far as it says."""
-    most, goals = percent_at_least(plan.steps[plan.stop].guaranteed), plan.stakes.goals
+    most, goals = performance(problem, plan.steps[plan.stop].guaranteed), plan.stakes.goals
     if plan.ending is Ending.LITTLE_TO_GAIN:
         reason = (
             f"{most} are guaranteed, and the steps after it add less than {told_apart(problem)}."
@@ -81,9 +85,10 @@ def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
     else:
         reason = f"{goals_sentence(goals)} Why not: {_why_not(problem, plan)}."
     if plan.cap is not None:
+        own = performance(problem, plan.cap)
         reason += (
-            f" What is shown has a relative performance of {percent_at_least(plan.cap)} itself: no "
-            "more can be guaranteed unless something else is shown."
+            f" What is shown has a relative performance of {own} itself: no more can be "
+            "guaranteed unless something else is shown."
         )
         if problem.chosen is not None and problem.world.model is None:
             reason += (
@@ -179,13 +184,23 @@ def _searched(problem: Problem, plan: TeachingPlan) -> str:
             "plan is the best. Another set may be better: --resume goes on from here, as does "
             "teachirl frontier --resume."
         )
-    if not plan.taught:
+    if not plan.taught and chosen.led is None:
         return ""
-    if problem.world.model is not None:
-        return f"The sets that {plan.teacher} leads through were tried, no others."
+    said = f"The sets that {plan.teacher} leads through were tried, no others"
+    if problem.world.model is None:
+        said += f": teachirl frontier says what each cost buys{_if_shown_the_same(plan)}"
+    return f"{said}.{_led(plan)}"
+
+
+def _led(plan: TeachingPlan) -> str:
+    """Where the teacher's own steps lead, if the plan does without some of that."""
+    led = plan.chosen.led
+    if led is None:
+        return ""
     return (
-        f"The sets that {plan.teacher} leads through were tried, no others: teachirl frontier says "
-        f"what each cost buys{_if_shown_the_same(plan)}."
+        f" {plan.teacher} itself ends with {', '.join(led.features)}, for {money(led.cost)}: of "
+        "the sets on its way that are as good the plan is the cheapest, without what it does not "
+        "need."
     )
 
 
@@ -196,40 +211,56 @@ def _if_shown_the_same(plan: TeachingPlan) -> str:
     return ", where the file's demonstration is shown all along"
 
 
+def _nearly(problem: Problem, plan: TeachingPlan) -> str:
+    """What guarantees nearly as much for less, where nothing was asked for."""
+    other, last = plan.chosen.nearly, plan.steps[plan.stop]
+    if other is None or not plan.taught:
+        return ""
+    one, low, high = len(other.features) == 1, *percents_apart(other.guaranteed, last.guaranteed)
+    return (
+        f"Nearly as good for less: {', '.join(other.features)}, for {money(other.cost)} instead of "
+        f"{money(last.cost)}, {'guarantees' if one else 'guarantee'} {low} instead of {high} "
+        f"({guaranteed(problem, other.reward)} of reward instead of "
+        f"{guaranteed(problem, last.reward)}). teachirl frontier says what each cost buys."
+    )
+
+
 def _part_way(problem: Problem, plan: TeachingPlan) -> str:
     """What to buy instead of the first steps, if that is all that one means to buy."""
     if plan.part_way is None:
         return ""
-    (other, step), scale = plan.part_way, reward_range(problem)
+    other, step = plan.part_way
     names, one = ", ".join(other.features), len(other.features) == 1
+    then, now = (guaranteed(problem, each.reward) for each in (other, step))
     return (
         f"Who means to stop part-way does better with another set: {names}, for "
         f"{money(other.cost)}, {'guarantees' if one else 'guarantee'} "
-        f"{percent_at_least(other.guaranteed)} ({at_least(other.reward, scale)} of reward), this "
+        f"{performance(problem, other.guaranteed)} ({then} of reward), this "
         f"plan after step {plan.steps.index(step)}, for {money(step.cost)}, "
-        f"{percent_at_least(step.guaranteed)} ({at_least(step.reward, scale)}). teachirl frontier "
+        f"{performance(problem, step.guaranteed)} ({now}). teachirl frontier "
         "says what each cost buys."
     )
 
 
 def what_to_demonstrate(problem: Problem, plan: TeachingPlan) -> str:
     """What to demonstrate, and whether something else would guarantee more."""
-    show, scale = plan.show, reward_range(problem)
+    show, lost = plan.show, plan.stakes.expert - plan.show.reward
     own = (
-        f"{percent_at_least(show.performance)} ({number(show.reward, scale)} of reward; "
-        f"{_earner(problem)} earns {number(plan.stakes.expert, scale)})"
+        f"{performance(problem, show.performance)} ({earned(problem, show.reward)} of reward; "
+        f"{_earner(problem)} earns {earned(problem, plan.stakes.expert)})"
     )
-    now = f"{percent_at_least(show.now)} ({at_least(show.reward_now, scale)})"
+    now = f"{performance(problem, show.now)} ({guaranteed(problem, show.reward_now)})"
     if show.since is not None:
         return (
             f"From step {show.since} on, demonstrate another policy: it reaches {own} itself, and "
-            f"guarantees more.{_given_up(problem, show.differences)}{_use(problem, show.instead)}"
+            f"guarantees more.{_given_up(problem, show.differences, lost)}"
+            f"{_use(problem, show.instead)}"
         )
     if show.optimal is not None:
         return (
             f"Demonstrate a policy that was chosen for this learner, which reaches {own} itself."
-            f"{_given_up(problem, show.differences)} Before anything is taught it guarantees "
-            f"{now}; an optimal policy, {percent_at_least(show.optimal)}."
+            f"{_given_up(problem, show.differences, lost)} Before anything is taught it guarantees "
+            f"{now}; an optimal policy, {performance(problem, show.optimal)}."
         )
     what = {
         Show.OPTIMAL: "Demonstrate an optimal policy.",
@@ -237,24 +268,47 @@ def what_to_demonstrate(problem: Problem, plan: TeachingPlan) -> str:
         Show.POLICY: "Demonstrate the policy of the file.",
         Show.RECORDED: "Demonstrate what was recorded.",
     }[problem.show]
+    if plan.account.hardly_better:
+        return _not_as_it_is(problem, plan)
+    if plan.account.doubtful:
+        what = f"Once you have looked at the expert: {what[:1].lower()}{what[1:]}"
+    logged = problem.world.model is not None
+    safe = "Demonstrate the policy that is best in the worst world that the log allows"
     if problem.show is Show.CHOSEN:
-        return what
-    if problem.world.model is not None:
-        if problem.show is Show.OPTIMAL:
-            what = "Demonstrate the policy that is best in the worst world that the log allows."
-        return f"{what} No other was sought, as the world is not known."
+        return f"{safe}: none was found to be better." if logged else what
+    if logged:
+        what = f"{safe}." if problem.show is Show.OPTIMAL else what
+        return f'{what} No other was sought; show = "choose" does it.'
     if not show.sought and plan.cut is not None:
         return f"{what} No other was sought, as this was cut short."
     if not show.sought:
         return f'{what} In a world of this size no other was sought; show = "choose" does it.'
     if show.offer is None:
         return f"{what} No other was found that would guarantee more than it does now."
-    return f"{what} {_offered(problem, show.offer, now, plan, scale)}"
+    return f"{what} {_offered(problem, show.offer, now, plan)}"
 
 
-def _offered(problem: Problem, offer: Offer, now: str, plan: TeachingPlan, scale: float) -> str:
+def _not_as_it_is(problem: Problem, plan: TeachingPlan) -> str:
+    """That what the expert does is of little use, and what to show in its place, if anything is."""
+    own, task, idle = plan.account.reward, problem.task, plan.account.idle_reward
+    what = {
+        Show.POLICY: "the policy of the file",
+        Show.RECORDED: "what was recorded",
+    }.get(problem.show, "an optimal policy")
+    best = earned(problem, task.best.value)
+    said = (
+        f"Do not demonstrate {what} as it is: it earns {earned(problem, own)}, "
+        f"{baseline_words(plan.account.idle)} {earned(problem, idle)}, and the best policy {best}."
+    )
+    if task.best.value - max(own, idle) <= HARDLY * (task.best.value - task.worst.value):
+        return f"{said} Is the reward what you mean?"
+    return f'{said} show = "optimal" in [demonstration] shows the latter.'
+
+
+def _offered(problem: Problem, offer: Offer, now: str, plan: TeachingPlan) -> str:
     """What another demonstration brings, and what it costs."""
-    then = f"{percent_at_least(offer.guaranteed)} ({at_least(offer.reward, scale)} of reward)"
+    least = promised_of(offer.reward, (offer.own_reward,), reward_range(problem))
+    then = f"{performance(problem, offer.guaranteed)} ({least} of reward)"
     said = (
         f"A policy chosen for what the learner sees now would guarantee {then} instead of {now} "
         "before anything is taught,"
@@ -263,14 +317,14 @@ def _offered(problem: Problem, offer: Offer, now: str, plan: TeachingPlan, scale
         why = of_little_use(offer.instead, _earner(problem))
         return f"{said} but is not worth showing: it {why}."
     lost = plan.stakes.expert - offer.own_reward
-    less = f", {at_most(lost, scale)} less than {_earner(problem)}" if lost > 0.0 else ""
+    less = f", {costs(problem, lost)} less than {_earner(problem)}" if lost > 0.0 else ""
     said += (
-        f" and earns {number(offer.own_reward, scale)} itself{less}: no more than that could then "
-        f"be guaranteed.{_given_up(problem, offer.differences)}"
+        f" and earns {earned(problem, offer.own_reward)} itself{less}: no more than that could "
+        f"then be guaranteed.{_given_up(problem, offer.differences, lost)}"
     )
     if not offer.worse:
         return f'{said} show = "choose" in [demonstration] takes it.'
-    promised = at_least(plan.stakes.reward, scale)
+    promised = guaranteed(problem, plan.stakes.reward)
     return f"{said} This plan guarantees {promised}: choose that only if nothing is to be taught."
 
 
@@ -286,9 +340,10 @@ def _use(problem: Problem, instead: Instead | None) -> str:
     return f" Look at it first: it {of_little_use(instead, _earner(problem))}."
 
 
-def _given_up(problem: Problem, differences: tuple[Difference, ...]) -> str:
-    costs = given_up(differences)
-    return f" What it does otherwise than {the_expert(problem)}: {costs}." if costs else ""
+def _given_up(problem: Problem, differences: tuple[Difference, ...], lost: float) -> str:
+    """What a policy that earns so much less does otherwise."""
+    said = given_up(problem, differences, lost)
+    return f" What it does otherwise than {the_expert(problem)}: {said}." if said else ""
 
 
 def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
@@ -301,7 +356,8 @@ def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:
     whose = "optimal" if problem.guessed else "expert"
     if problem.chosen is not None or plan.show.since is not None:
         whose = "shown"
-    policies = {"expert": plan.policy, "worst": plan.witness}
+    recordings = of_recordings(problem)
+    policies = {"recorded": recordings, "expert": plan.policy, "worst": plan.witness}
     return Section(
         "What to teach",
         (
@@ -328,6 +384,7 @@ def what_is_different(problem: Problem, plan: TeachingPlan) -> Section:
         "How what to demonstrate differs",
         plan.differences,
         ("optimal", "to show", "reward given up"),
+        partial(costs, problem),
     )
     policy = Data("policy", lambda: policy_rows(plan.policy))
     return Section("What the policy to demonstrate does differently", (table, policy))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...figures.digits import number, percent, percent_at_least, percent_at_most
+from ...figures.digits import asked, at_least, number, percent, percent_at_least, percent_at_most
 from ...teaching.goal import GoalKind
 from ..decisions import Assessment, GoalOver, OverRewards, Searched, TeachingPlan, over_rewards
 from ..problem import Problem
 from .elements import Bullets, Column, Data, Element, Section, Sentence, Table
+from .goals import asked_for
 from .notes import LEFT_OUT
-from .stakes import asked_for
 
 # Weights that are told of the reward under which it is worst.
 TOLD = 8
@@ -46,7 +46,7 @@ def if_the_reward_is_another(problem: Problem, found: Assessment | TeachingPlan)
             f"Between {percent_at_least(certificate.lower)} and "
             f"{percent_at_most(certificate.upper)} nothing is proved: {certificate.status}."
         )
-    said += [_of_goal(each) for each in over.goals]
+    said += [_of_goal(problem, each) for each in over.goals]
     sure = [each.name for each in over.worth if each.always]
     if over.worth:
         tried = f"the plans for all {over.worth[0].tried} plausible rewards that were tried"
@@ -76,12 +76,13 @@ def _not_in_the_plan(found: Assessment | TeachingPlan, sure: list[str]) -> str:
     )
 
 
-def one_of_several(problem: Problem) -> Sentence:
+def one_of_several(problem: Problem, below: bool) -> Sentence:
     """That a headline is about one reward, where several are plausible.
 
     Parameters
     ----------
     problem : Problem
+    below : bool, whether `if_the_reward_is_another` follows
 
     Returns
     -------
@@ -89,9 +90,15 @@ def one_of_several(problem: Problem) -> Sentence:
     """
     assert problem.rewards is not None
     asked = ", what was asked for as well" if asked_of_the_reward(problem) else ""
+    where = "what holds under the others is told further down"
+    if not below:
+        where = (
+            "what holds under the others teachirl certify tells as things stand, teachirl teach "
+            "after its plan"
+        )
     return Sentence(
         f"The reward is not known exactly ({problem.rewards.sentence}), and this is about the "
-        f"weights that it is planned for{asked}: what holds under the others is told further down."
+        f"weights that it is planned for{asked}: {where}."
     )
 
 
@@ -109,16 +116,35 @@ def asked_of_the_reward(problem: Problem) -> bool:
     return any(goal.kind is not GoalKind.LIMIT for goal in problem.goals)
 
 
-def _of_goal(over: GoalOver) -> str:
+def _of_goal(problem: Problem, over: GoalOver) -> str:
     """Whether a goal is met under all of the rewards."""
     wanted = asked_for(over.goal, *(() if over.amount is None else (over.amount,)))
+    if over.goal.computed and problem.asked.max_loss_share is not None:
+        wanted = f"a loss of at most {asked(problem.asked.max_loss_share)} of what the expert earns"
     if over.certificate is None:
-        return f"Asked for: {wanted}. Whether that holds under all of these was not looked at."
+        return (
+            f"Asked for: {wanted}. Whether that holds under all of these was not looked at, as "
+            f"{_why_not(problem, over)}."
+        )
     how = "is not proved of all of these"
     if over.met or over.fails:
         how = "holds under all of these" if over.met else "fails under some of these"
     proved = over.certificate.sentence
-    return f"Asked for: {wanted}. That {how}: {proved[:1].lower()}{proved[1:]}"
+    said = f"Asked for: {wanted}. That {how}: {proved[:1].lower()}{proved[1:]}"
+    if over.allowed is not None:
+        said += (
+            f" So much of what the expert earns is {at_least(float(over.allowed.min()))} or more."
+        )
+    return said
+
+
+def _why_not(problem: Problem, over: GoalOver) -> str:
+    """Why it is not known whether a goal is met under all of the rewards."""
+    if over.goal.kind is GoalKind.GUARANTEE:
+        return "0 % is then another reward under each of them"
+    if over.goal.computed and problem.reward.tail is not None:
+        return "a tail leaves some of them out, and a share is of what each of them pays"
+    return "it counts from what the expert earns, which is not known, or not what is shown"
 
 
 def _worst(problem: Problem, over: OverRewards) -> Table:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ...figures.digits import asked, at_least, at_most, money, number, percent_at_least, small
+from ...figures.digits import asked, at_most, money, percent_at_least, small
 from ..decisions import Assessment, Enough, OnceRecorded, Readings, TeachingPlan
 from ..problem import Problem, Show
 from .elements import Bullets, Column, Section, Sentence, Table
 from .notes import LEFT_OUT
-from .stakes import reward_range, who_earns
+from .rewards import earned, guaranteed, reward_range
+from .stakes import who_earns
 
 
 def what_the_recordings_say(
@@ -102,8 +103,9 @@ def _earned(problem: Problem, both: Readings) -> str:
     (low, high), scale = both.earns, reward_range(problem)
     mean = float(problem.weights @ problem.task.demonstration.expectations)
     return (
-        f"The expert earns between {at_least(low, scale)} and {at_most(high, scale)} (confidence "
-        f"{asked(both.expert.confidence)}); {who_earns(problem)}, {number(mean, scale)}."
+        f"The expert earns between {guaranteed(problem, low)} and {at_most(high, scale)} "
+        f"(confidence {asked(both.expert.confidence)}); {who_earns(problem)}, "
+        f"{earned(problem, mean)}."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...figures.digits import asked, at_least, number, percent_at_least
+from ...figures.digits import asked
 from ...views.worldview import Worldview
 from ..decisions import Assessment, Frontier, TeachingPlan
 from ..decisions.misses import episodes_end, frailty, quickly_told
@@ -13,7 +13,8 @@ from .charts import sensitivity_figure
 from .elements import Column, Data, Element, Explanation, Section, Sentence, Table
 from .expert import baseline_words
 from .notes import LEFT_OUT
-from .stakes import reward_range, the_expert
+from .rewards import earned, guaranteed, performance
+from .stakes import the_expert
 
 TITLE = "If the learner misses what is shown"
 AFTER = ", after the plan"
@@ -64,13 +65,12 @@ def _frail(problem: Problem, found: Assessment | TeachingPlan | Frontier) -> str
     weak = frailty(problem, found.demonstration, found.stakes, found.sensitivity)
     if weak is None:
         return ""
-    scale = reward_range(problem)
     said = (
         f"That is for learners who match to the last digit: of those who miss what is shown "
-        f"by {asked(weak.share)} of what policies can change, {at_least(weak.reward, scale)} of "
-        "reward is guaranteed, "
+        f"by {asked(weak.share)} of what policies can change, "
+        f"{guaranteed(problem, weak.reward)} of reward is guaranteed, "
     )
-    nothing = f"{baseline_words(weak.idle)} earns ({number(weak.idle_reward, scale)})"
+    nothing = f"{baseline_words(weak.idle)} earns ({earned(problem, weak.idle_reward)})"
     if weak.worse_than_nothing:
         return f"{said}less than {nothing}."
     return f"{said}less than half of what {the_expert(problem)} earns beyond what {nothing}."
@@ -93,7 +93,7 @@ def if_the_learner_misses(problem: Problem, found: Assessment | TeachingPlan) ->
     title = f"{TITLE}{AFTER if then else ''}"
     if known is None:
         return Section(title, (Sentence(LEFT_OUT),))
-    task, scale = problem.task, reward_range(problem)
+    task = problem.task
     shares = [0.0, *known.shares.tolist()]
     from_expert = problem.matching.keeps(found.demonstration)
     exact = from_expert or not found.mismatch
@@ -108,8 +108,8 @@ def if_the_learner_misses(problem: Problem, found: Assessment | TeachingPlan) ->
         return [said(i) if near[i] else NOBODY for i in told]
 
     rows = (
-        ("guaranteed", cells(lambda i: percent_at_least(performances[i] or 0.0))),
-        ("reward at least", cells(lambda i: at_least(rewards[i] or 0.0, scale))),
+        ("guaranteed", cells(lambda i: performance(problem, performances[i] or 0.0))),
+        ("reward at least", cells(lambda i: guaranteed(problem, rewards[i] or 0.0))),
     )
     headings = ["exact" if i == 0 else asked(shares[i]) for i in told]
     columns = [Column("", "missed by", value=lambda row: row[0])]

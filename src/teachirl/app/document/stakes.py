@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from ...figures.digits import (
-    DIGITS,
-    ROUNDING,
     alike,
     asked,
     at_least,
     at_most,
-    compared,
-    exactly,
-    number,
-    percent_at_least,
-    promised_all,
 )
 from ...precision import SEARCH_TIE
 from ...teaching.goal import Goal, GoalKind
@@ -23,30 +17,32 @@ from ..decisions import Difference, GoalResult, Stakes
 from ..problem import Problem
 from .elements import Column, Data, Element, Fact, Section, Sentence, Table
 from .expert import baseline_words
+from .goals import amount_in, asked_for, beside, never_less, own_of
+from .rewards import costs, earned, guaranteed, lost_at_most, reward_range
 
 
 def reward_facts(problem: Problem, stakes: Stakes, when: str) -> tuple[Fact, ...]:
     """What a percentage means: the reward that is guaranteed (`when`), never more than it is, and
     the expert's, which is no guarantee: to the nearest digit."""
-    scale = reward_range(problem)
-    expert, least = number(stakes.expert, scale), at_least(stakes.reward, scale)
-    if abs(stakes.expert - stakes.reward) <= SEARCH_TIE * scale:
-        expert, least = promised_all(stakes.expert, stakes.reward, scale)
+    earns = partial(earned, problem)
     return (
         Fact(
             f"reward guaranteed {when}",
             stakes.reward,
-            lambda _: least,
+            partial(guaranteed, problem),
             "guaranteed_reward",
         ),
-        Fact(
-            who_earns(problem),
-            stakes.expert,
-            lambda _: expert,
-            "expert_reward",
-        ),
-        *shown_facts(stakes.shown, lambda x: number(x, scale), "shown_reward"),
+        Fact(who_earns(problem), stakes.expert, earns, "expert_reward"),
+        *shown_facts(stakes.shown, earns, "shown_reward"),
     )
+
+
+def what_is_0(problem: Problem) -> tuple[Fact, ...]:
+    """What percentages count from, if the file says it: its reward, to the nearest digit."""
+    if problem.baseline.policy is None:
+        return ()
+    label = f"0 % is {baseline_words(problem.baseline)}, which earns"
+    return (Fact(label, problem.task.zero, partial(earned, problem)),)
 
 
 def shown_facts(
@@ -54,18 +50,6 @@ def shown_facts(
 ) -> tuple[Fact, ...]:
     """What the policy earns that is shown in the expert's place, if there is one."""
     return () if reward is None else (Fact("what is shown earns", reward, earns, key),)
-
-
-def reward_range(problem: Problem) -> float:
-    """How far apart the best and the worst policy are, which is what digits are for, or what is at
-    stake where a terrible policy stretches that, as closely as it is searched; or how much all
-    earn, where that is rounding beside it."""
-    task = problem.task
-    best, worst = task.best.value, task.worst.value
-    size = max(abs(best), abs(worst))
-    if best - worst <= ROUNDING * size:
-        return size
-    return (best - worst) * (task.tolerance / SEARCH_TIE)
 
 
 def recorded(problem: Problem) -> bool:
@@ -100,17 +84,26 @@ def in_reward(problem: Problem, stakes: Stakes, when: str) -> str:
     expert = the_expert(problem)
     scale, lost = reward_range(problem), stakes.most_lost
     who = "who comes so near" if problem.mismatch or problem.mismatch_share else "who matches"
-    if stakes.loss <= SEARCH_TIE * scale:
+    if nothing_lost(problem, stakes):
         return f"{when}, every learner {who} earns what {expert} does, up to rounding."
-    less = f"up to {at_most(stakes.loss, scale)} less than {expert}{_at_most_earned(problem)}"
+    less = (
+        f"up to {lost_at_most(problem, stakes.loss)} less than {expert}{_at_most_earned(problem)}"
+    )
     behind = stakes.expert - stakes.reward
     if recorded(problem) and behind > SEARCH_TIE * scale:
-        less = f"up to {at_most(behind, scale)} less than the recordings' mean, and {less}"
+        less = f"up to {lost_at_most(problem, behind)} less than the recordings' mean, and {less}"
     if stakes.worse_than_nothing:
-        waiting = f"{baseline_words(stakes.idle)} earns ({number(stakes.idle_reward, scale)})"
+        waiting = f"{baseline_words(stakes.idle)} earns ({earned(problem, stakes.idle_reward)})"
         less += f", and less than {waiting}"
     said = f"{when}, a learner {who} may earn {less}."
-    return said if lost is None else f"{said} {most_lost(problem, lost, stakes.shown_of_it)}"
+    if lost is None:
+        return said
+    return f"{said} {most_lost(problem, lost, stakes.loss, stakes.shown_of_it)}"
+
+
+def nothing_lost(problem: Problem, stakes: Stakes) -> bool:
+    """Whether every learner who matches earns what the expert does, up to rounding."""
+    return stakes.loss <= SEARCH_TIE * reward_range(problem)
 
 
 def _at_most_earned(problem: Problem) -> str:
@@ -126,48 +119,19 @@ def _at_most_earned(problem: Problem) -> str:
 
 
 def most_lost(
-    problem: Problem, lost: Difference, shown: float | None = None, whose: str = ""
+    problem: Problem, lost: Difference, loss: float, shown: float | None = None, whose: str = ""
 ) -> str:
     """The feature whose change costs most, with both amounts, of which the first is the expert's
-    unless it is said `whose`; and the amount in what is shown, if that is another."""
+    unless it is said `whose`; and the amount in what is shown, if that is another. Of the whole
+    `loss` it is a part, or all."""
     expert, other = alike(lost.expert, lost.other)
     whose = whose or ("in the recordings" if recorded(problem) else f"for {the_expert(problem)}")
     if shown is not None:
         whose += f", {alike(shown, lost.expert)[0]} in what is shown"
     return (
         f"Most can be lost through {lost.name}: {expert} of it {whose}, {other} for the "
-        f"worst policy that looks the same, which costs {number(lost.lost)}."
+        f"worst policy that looks the same, which costs {costs(problem, lost.lost, loss)}."
     )
-
-
-def asked_for(goal: Goal, *amounts: float) -> str:
-    """What a goal asks for, so that the amounts of it that stand beside compare as they do."""
-    wanted = _wanted(goal, *amounts)
-    return {
-        GoalKind.GUARANTEE: asked(goal.wanted),
-        GoalKind.MAX_LOSS: f"a loss of at most {wanted}",
-        GoalKind.AT_LEAST: f"a reward of at least {wanted}",
-        GoalKind.LIMIT: f"{goal.name} at {'most' if goal.most else 'least'} {wanted}",
-    }[goal.kind]
-
-
-def _wanted(goal: Goal, *amounts: float) -> str:
-    """The amount that is asked for, as it was said; one that was computed in few digits, never
-    looser than it is, and in more where these would not compare with other amounts as it does."""
-    if not goal.computed:
-        return exactly(goal.wanted)
-
-    def shown(value: float, digits: int = DIGITS) -> str:
-        return (at_least if goal.most else at_most)(value, goal.told_by, digits)
-
-    apart = [amount for amount in amounts if not _is_wanted(goal, amount)]
-    said = (compared(goal.wanted, each, not goal.most, shown, goal.told_by) for each in apart)
-    return max((shown(goal.wanted), *said), key=len)
-
-
-def _is_wanted(goal: Goal, amount: float) -> bool:
-    """Whether an amount is what a goal asks for, up to rounding."""
-    return abs(amount - goal.wanted) <= ROUNDING * max(goal.told_by, abs(goal.wanted))
 
 
 def all_asked_for(results: Sequence[GoalResult]) -> str:
@@ -181,36 +145,9 @@ def are_many(results: Sequence[GoalResult]) -> bool:
     return len(results) > 1 or results[0].goal.kind is GoalKind.GUARANTEE
 
 
-def amount_of(goal: Goal, amount: float) -> str:
-    """An amount that is guaranteed of a goal, rounded towards the safe side, in as many digits as
-    tell whether it is met."""
-    return _beside(goal, amount, at_most if goal.most else at_least)
-
-
-def _beside(goal: Goal, amount: float, rounded: Callable[[float, float, int], str]) -> str:
-    """An amount of what a goal is about, so that it compares with what was asked for as it does."""
-    if goal.kind is GoalKind.GUARANTEE:
-        share = compared(
-            100.0 * amount,
-            100.0 * goal.wanted,
-            goal.most,
-            lambda value, digits: percent_at_least(value / 100.0, digits - 3).removesuffix(" %"),
-        )
-        return f"{share} %"
-    if _is_wanted(goal, amount):
-        return _wanted(goal)
-    return compared(
-        amount,
-        goal.wanted,
-        goal.most,
-        lambda value, digits: rounded(value, goal.told_by, digits),
-        goal.told_by,
-    )
-
-
-def promised(goal: Goal, amount: float) -> str:
+def promised(result: GoalResult) -> str:
     """What is guaranteed of a goal, in the words in which it was asked for."""
-    said = amount_of(goal, amount)
+    goal, said = result.goal, amount_in(result)
     return {
         GoalKind.GUARANTEE: f"{said} or more",
         GoalKind.MAX_LOSS: f"a loss of at most {said}",
@@ -221,7 +158,7 @@ def promised(goal: Goal, amount: float) -> str:
 
 def guaranteed_of(result: GoalResult) -> str:
     """What is guaranteed of a goal that is not met; and what is shown, if that does not keep it."""
-    goal, amount = result.goal, amount_of(result.goal, result.amount)
+    goal, amount = result.goal, amount_in(result)
     said = {
         GoalKind.GUARANTEE: f"{amount} are guaranteed",
         GoalKind.MAX_LOSS: f"up to {amount} can be lost",
@@ -261,9 +198,9 @@ def impossible_goals(problem: Problem) -> str:
 
 def _no_policy(goal: Goal, possible: float) -> str:
     """That no policy has more of what a goal is about, or less."""
-    most = _beside(goal, possible, at_least if goal.most else at_most)
     if goal.feature is None:
-        return f"no policy earns more than {most}"
+        return f"no policy earns more than {beside(goal, possible, never_less)}"
+    most = beside(goal, possible, at_least if goal.most else at_most)
     return f"no policy has {'less' if goal.most else 'more'} of {goal.name} than {most}"
 
 
@@ -298,7 +235,7 @@ def goals_elements(stakes: Stakes) -> tuple[Element, ...]:
     alone = [each.goal.kind for each in stakes.goals] == [GoalKind.GUARANTEE]
     shown = (
         Column("", "asked for", value=lambda each: asked_for(each.goal, each.amount, each.own)),
-        Column("", "guaranteed", value=lambda each: promised(each.goal, each.amount)),
+        Column("", "guaranteed", value=promised),
         Column("", "what is shown has", value=own_of),
         Column("", "is it met?", value=lambda each: "yes" if each.met else "no"),
     )
@@ -321,18 +258,13 @@ def goals_elements(stakes: Stakes) -> tuple[Element, ...]:
     return (*data, Section("What was asked for", (table,)))
 
 
-def own_of(each: GoalResult) -> str:
-    """What is shown has of a goal: of a feature it is known, and of the reward, as all say it."""
-    of_reward = each.goal.feature is None
-    return _beside(each.goal, each.own, at_least if of_reward else number)
-
-
-def given_up(differences: Iterable[Difference]) -> str:
-    """What a demonstration costs, in the features that count: those that cost most."""
+def given_up(problem: Problem, differences: Iterable[Difference], whole: float) -> str:
+    """What a demonstration costs, in the features that count: those that cost most, of the whole
+    that it earns less."""
     costly = [each for each in differences if each.lost > 0.0][:3]
     return "; ".join(
         f"{each.name}: {' instead of '.join(alike(each.other, each.expert))} "
-        f"(costs {number(each.lost)})"
+        f"(costs {costs(problem, each.lost, whole)})"
         for each in costly
     )
 
@@ -344,9 +276,7 @@ def stakes_sentence(problem: Problem, stakes: Stakes, when: str) -> Sentence:
 
 __all__ = [
     "all_asked_for",
-    "amount_of",
     "are_many",
-    "asked_for",
     "given_up",
     "goals_elements",
     "goals_sentence",
@@ -354,13 +284,13 @@ __all__ = [
     "impossible_goals",
     "missed",
     "most_lost",
-    "own_of",
+    "nothing_lost",
     "recorded",
     "reward_facts",
-    "reward_range",
     "shown_facts",
     "stakes_sentence",
     "the_expert",
+    "what_is_0",
     "what_is_shown",
     "who_earns",
     "why_out_of_reach",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 
-from ...figures.digits import at_least, money, percent_at_least, risk
-from ...teaching.goal import Goal, GoalKind
-from ..decisions import Alternative, Step, TeachingPlan
+from ...figures.digits import money, percent_at_least, risk
+from ...teaching.goal import GoalKind
+from ..decisions import Alternative, GoalResult, Step, TeachingPlan
 from ..decisions.worth import risk_misleads
 from ..problem import Problem
 from .elements import Column, Table
-from .stakes import amount_of, reward_range
+from .goals import amount_in
+from .rewards import guaranteed, performance
 
 
 def steps_table(problem: Problem, plan: TeachingPlan) -> Table:
@@ -25,7 +28,6 @@ def steps_table(problem: Problem, plan: TeachingPlan) -> Table:
     -------
     Table
     """
-    scale = reward_range(problem)
     # A risk that does not change tells nothing of the plan; and one that a terrible weight
     # stretches, nothing of what the expert earns.
     tells = len({risk(step.risk) for step in plan.steps}) > 1 or len(plan.steps) == 1
@@ -53,16 +55,16 @@ def steps_table(problem: Problem, plan: TeachingPlan) -> Table:
             Column("price", None),
             Column("cost", "cost", money),
             Column("risk", "risk" if tells else None, risk),
-            Column("guaranteed", "guaranteed", percent_at_least),
-            Column("reward", "reward", lambda x: at_least(x, scale)),
+            Column("guaranteed", "guaranteed", partial(performance, problem)),
+            Column("reward", "reward", partial(guaranteed, problem)),
             *_goal_columns(plan),
             Column("amounts", None),
             Column("performance", "simulated", percent_at_least),
             Column("mismatch", None),
             Column("new_demonstration", None),
             Column("alternative", "second best", second),
-            Column("", "instead", value=lambda step: _instead(step.alternative)),
-            Column("", "its reward", value=lambda step: _reward(step.alternative, scale)),
+            Column("", "instead", value=lambda step: _instead(problem, step.alternative)),
+            Column("", "its reward", value=lambda step: _reward(problem, step.alternative)),
         ),
         plan.steps,
         "steps",
@@ -73,20 +75,25 @@ def _goal_columns(plan: TeachingPlan) -> Iterator[Column]:
     """How much of each feature with a limit there may be after a step, and how much loss."""
     for each in plan.stakes.goals:
         if each.goal.kind in (GoalKind.LIMIT, GoalKind.MAX_LOSS):
-            yield _goal_column(each.goal)
+            yield _goal_column(each)
 
 
-def _goal_column(goal: Goal) -> Column:
+def _goal_column(result: GoalResult) -> Column:
+    goal = result.goal
     heading = f"{goal.name or 'loss'} at {'most' if goal.most else 'least'}"
-    return Column("", heading, value=lambda step: amount_of(goal, step.amounts[goal.number]))
+
+    def amount(step: Step) -> str:
+        return amount_in(replace(result, amount=step.amounts[goal.number]))
+
+    return Column("", heading, value=amount)
 
 
-def _instead(other: Alternative | None) -> str:
-    return "" if other is None else percent_at_least(other.guaranteed)
+def _instead(problem: Problem, other: Alternative | None) -> str:
+    return "" if other is None else performance(problem, other.guaranteed)
 
 
-def _reward(other: Alternative | None, scale: float) -> str:
-    return "" if other is None else at_least(other.reward, scale)
+def _reward(problem: Problem, other: Alternative | None) -> str:
+    return "" if other is None else guaranteed(problem, other.reward)
 
 
 __all__ = ["steps_table"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ...figures.digits import number, percent, visible
+from ...figures.digits import ROUNDING, alike, number, percent
 from ...mdp.model import MDP
 from ...mdp.occupancy import occupancy
 from ...mdp.policy import Policy
@@ -17,10 +16,15 @@ from .elements import Column, Table
 
 # A page has no more rows of states and of cells.
 MOST_ROWS = 100
+# A difference that four digits do not show is told if it costs more than this share of the dearest.
+TELLS = 1e-3
 
 
 def differences_table(
-    caption: str, differences: tuple[Difference, ...], headings: tuple[str, str, str]
+    caption: str,
+    differences: tuple[Difference, ...],
+    headings: tuple[str, str, str],
+    costs: Callable[[float], str],
 ) -> Table:
     """The features that two policies have different amounts of, what costs most first.
 
@@ -29,17 +33,26 @@ def differences_table(
     caption : what it is a table of
     differences : as decisions have them
     headings : what to call the expert's amounts, the other one's, and the reward that is lost
+    costs : how to write a reward that is lost
     """
     expert, other, lost = headings
     most = max((abs(each.lost) for each in differences), default=0.0)
     columns = (
         Column("name", "feature"),
         Column("weight", "weight", number),
-        Column("expert", expert, number),
-        Column("other", other, number),
-        Column("lost", lost, partial(visible, scale=most)),
+        Column("", expert, value=lambda each: alike(each.expert, each.other)[0]),
+        Column("", other, value=lambda each: alike(each.expert, each.other)[1]),
+        Column("expert", None),
+        Column("other", None),
+        Column("lost", lost, lambda x: costs(x if abs(x) > ROUNDING * most else 0.0)),
     )
-    return Table(caption, columns, differences, "differences", brief=8)
+    told = tuple(each for each in differences if _told(each, most))
+    return Table(caption, columns, told, "differences", brief=8)
+
+
+def _told(each: Difference, most: float) -> bool:
+    """Whether a difference is one to readers: in four digits, or by what is lost through it."""
+    return number(each.expert) != number(each.other) or abs(each.lost) > TELLS * most
 
 
 def policy_rows(policy: Policy | None) -> list[dict[str, Any]] | None:

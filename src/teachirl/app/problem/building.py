@@ -261,15 +261,14 @@ def _waiting(file: ProblemFile, place: Place, known: bool) -> str:
 def _refuse_in_doubt(file: ProblemFile, place: Place, model: EstimatedMDP) -> None:
     """Refuse what needs a world that is known."""
     known = "needs a world that is known, not one estimated from a log"
-    if file.demonstration.show == "choose":
-        (place / "demonstration" / "show").refuse(f'"choose" {known}; leave it out')
     if file.demonstration.trajectories is not None and model.outcomes is not None:
         (place / "demonstration" / "trajectories").refuse(
             "recorded episodes need features of states or of pairs, not of what follows"
         )
     if file.reward is not None and file.reward.trajectories is not None:
         (place / "reward" / "trajectories").refuse(
-            f"to infer weights {known}; give `weights`, or `plausible` ones"
+            f"to infer weights {known}: what an expert does for a reward depends on the "
+            "transitions, and the log leaves these open; give `weights`, or `plausible` ones"
         )
     if file.plan.baseline is not None:
         (place / "plan" / "baseline").refuse(f"a baseline {known}; leave it out")

@@ -200,7 +200,8 @@ class Problem:
         if self.reward.posterior is None or self.inferred is None:
             return self.reward.several
         rng = np.random.default_rng([self.seed, 1])
-        return Rewards.posterior(self.inferred, self.reward.posterior, rng=rng)
+        with (self.place / "reward" / "posterior").locating():
+            return Rewards.posterior(self.inferred, self.reward.posterior, rng=rng)
 
     @cached_property
     def chosen(self) -> Shown | None:
@@ -209,7 +210,7 @@ class Problem:
             return None
         rng = np.random.default_rng(self.seed)
         return best_demonstration(
-            self.mdp, self.worldview, self.weights, rng=rng, indistinct=self._indistinct
+            self.model, self.worldview, self.weights, rng=rng, indistinct=self._indistinct
         )
 
     @property

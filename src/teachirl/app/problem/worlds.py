@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -86,7 +87,7 @@ def _built_in(world: NamedCall, place: Place, seed: int) -> World:
     if "rng" in inspect.signature(found.make).parameters:
         given["rng"] = np.random.default_rng(seed)
     with place.locating():
-        return found.world(**given)
+        return replace(found.world(**given), built_in=True)
 
 
 def _from_model(world: ModelWorld, place: Place, folder: Folder) -> MDP:

@@ -15,7 +15,7 @@ from ...mdp.terminal import terminal_states
 from ...worlds.map import Map
 from ...worlds.pictures import Whereabouts
 from ..decisions import acquaint
-from ..document.stakes import asked_for
+from ..document.goals import asked_for
 from ..problem import Problem
 from .choice import shows, unanswered
 

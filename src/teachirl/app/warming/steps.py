@@ -20,7 +20,7 @@ from ...demonstrations.sampling import sample_trajectories
 from ...guarantees.solvers.master import Master
 from ...guarantees.worst_case import worst_case
 from ...learners import MaxCausalEntropy, MinNormPoint, Projection
-from ...mdp.evaluation import usual_way
+from ...mdp.evaluation import OFTEN, usual_way
 from ...mdp.model import MDP
 from ...mdp.occupancy import chain_of, feature_expectations
 from ...mdp.planning import optimal_policies, optimal_policy
@@ -100,12 +100,21 @@ def _evaluate() -> None:
     mdp = _garnet()
     for sparse in (True, False):
         chain = chain_of(mdp, Policy.uniform(mdp), sparse)
-        chain.visits(np.asarray(mdp.start)[:, None])
+        # Values first: commands begin with visits, and need not wait for those meanwhile.
         chain.values(np.eye(mdp.n_states)[:, :1])
         chain.values(np.eye(mdp.n_states)[:, :8])
+        chain.visits(np.asarray(mdp.start)[:, None])
     usual_way(chain)
     slow = worlds.chain(200, discount=0.999)
     usual_way(chain_of(slow, Policy.uniform(slow)))
+
+
+def _evaluate_often() -> None:
+    mdp = _garnet()
+    chain = chain_of(mdp, Policy.uniform(mdp))
+    for _ in range(OFTEN + 1):
+        chain.values(np.eye(mdp.n_states)[:, :1])
+        chain.visits(np.asarray(mdp.start)[:, None])
 
 
 def _minimise() -> None:
@@ -155,6 +164,7 @@ STEPS: dict[str, Callable[[], None]] = {
     "wide tables": partial(_six_moves, per_pair=False),
     "wide tables, features of pairs": partial(_six_moves, per_pair=True),
     "learners": _learn,
+    "policies of small worlds": _evaluate_often,
     "sets of features": _choose,
     "samples": _sample,
     "worlds known from a log": _log,

@@ -13,7 +13,8 @@ H and what is shown are convex in w, as each is the most of linear functions.
 
 Over means of several rewards a performance needs a range that is concave in w. Known:
 ⟨w, μ − μ′⟩ of two policies. From a log: ⟨w, μ⟩ − max over worlds of ⟨w, μ′⟩, with μ of one policy
-in the estimate and μ′ of another, is concave and at most H(w) − m(w).
+in some world and μ′ of another, is concave and at most H(w) − m(w); it is that for one w, with the
+best policy in the best world for it, and the policy that is worst there.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from ...mdp.model import MDP
 from ...mdp.occupancy import expectation_error
 from ...mdp.planning import optimal_policies, optimal_policy, worst_policy
 from ...mdp.policy import Policy
-from ...mdp.robust_planning import Response, respond
-from ...precision import ROUNDED_UP, down, sum_error, up
+from ...mdp.robust_planning import Response, policy_of, respond
+from ...precision import EPS, ROUNDED_UP, down, sum_error, up
 from ..bounds import WorstCaseBounds
 from ..gap_bounds import Case
 from .judgement import Criterion
@@ -176,7 +177,10 @@ class LoggedGround(Ground):
 
     def range_between(self, middle: Floats) -> Range:
         """A range that is concave in the reward."""
-        mu = _does(self.mdp, optimal_policy(self.mdp, middle).policy)
+        model = self.model
+        near = optimal_policy(self.mdp, middle, tolerance=1e-6).values
+        most = respond(model, middle, nature=1, guess=near)
+        mu = _does(model.world(most.rows), policy_of(model, most))
         # The policy that earns least where the world is the best for it.
         return LoggedRange(self.model, mu, worst_policy(self.model, middle).policy)
 
@@ -224,8 +228,13 @@ class LoggedRange(Range):
 
     def of(self, points: Floats) -> Floats:
         """Bounds around it, [m, 2]."""
-        bounds = super().of(points)
-        found = [respond(self.model, w, nature=1, policy=self.policy) for w in points]
+        bounds, model = super().of(points), self.model
+        # The rows of the world of μ are put together entry by entry, and then made to sum to 1:
+        # they may be outside of the sets, and bring so much more than rows that are not.
+        off = 4.0 * (5 * model.longest_row + 16) * EPS / (1.0 - model.discount) ** 2
+        outside = off * (np.abs(points) @ model.largest_entries)
+        bounds += np.stack([-outside, outside], 1)
+        found = [respond(model, w, nature=1, policy=self.policy) for w in points]
         other = np.array([[each.upper, each.lower] for each in found]).reshape(-1, 2)
         return np.stack(
             [down_all(bounds[:, 0] - other[:, 0]), up_all(bounds[:, 1] - other[:, 1])], 1

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -20,11 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
-from ...mdp.evaluation import Method
-from ...mdp.kernels.blocks import add_visits, block_features, product, share_out
+from ...mdp.evaluation import Chain
+from ...mdp.kernels.blocks import (
+    add_visits,
+    block_features,
+    block_sums,
+    product,
+    share_out,
+)
 from ...mdp.model import MDP
-from ...mdp.occupancy import chain_of, state_occupancy
+from ...mdp.occupancy import chain_of, state_flow
 from ...mdp.policy import Policy
+from ...mdp.right_hand_sides import LANES, Method
 
 # From this many states on, threads share the work.
 LARGE = 200_000
@@ -34,6 +42,8 @@ WIDE = 4_000_000
 MANY = 4
 # Those of a policy are kept up to this size, for the mixture that is sought.
 KEPT = 1 << 19
+# Chains of policies of that mixture are kept while they have so many entries together.
+ENTRIES = 1 << 22
 # After so many policies in a row that elimination does not suit, it is not tried any more.
 TRIES = 2
 
@@ -60,7 +70,10 @@ class Blocks:
         self.masses = np.add.reduceat(mdp.start[self.states], self.bounds[:-1])
         self._dense = 0  # policies in a row that elimination did not suit
         self._rewards: Floats | None = None
+        self._guess: Floats | None = None  # values of the last policy
         self._visits: WeakKeyDictionary[Policy, Floats] = WeakKeyDictionary()  # [S, G] of each
+        self._chains: WeakKeyDictionary[Policy, Chain] = WeakKeyDictionary()
+        self._entries = 0  # of these, and of those that were too many
         self._work: list[Any] = []
         self._cores = (os.cpu_count() or 1) if mdp.n_states >= LARGE else 1
         self._ends = np.linspace(0, self.count, min(self._cores, self.count) + 1).astype(int)
@@ -76,28 +89,43 @@ class Blocks:
         """n"""
         return self.mdp.n_features if self.directions is None else self.directions.shape[1]
 
-    def columns(self, policy: Policy) -> Floats:
-        """⟨d_i, μ_g(π)⟩: array [G, n]; its sum over the blocks is ⟨d_i, μ(π)⟩."""
+    def columns(self, policy: Policy, share: float = 0.0) -> Floats:
+        """⟨d_i, μ_g(π)⟩: array [G, n]; its sum over the blocks is ⟨d_i, μ(π)⟩.
+
+        They may be off by this share of what they could be, if it is more than rounding.
+        """
         if policy.pairs is not None and self.mdp.dynamics.deterministic:
             return self._by_paths(policy.pairs)
         wide = self.width > self.count and self.width * self.mdp.n_states > WIDE
         if wide or MANY * self.count <= self.width:
             return self._by_visits(policy)
-        return self._by_values(policy)
+        return self._by_values(policy, share)
 
-    def visits(self, policy: Policy, shares: Floats) -> Floats:
-        """The state occupancy [S] of the policy if block g starts with probability ∝ shares[g]."""
+    def visits(self, policy: Policy, shares: Floats, share: float = 0.0) -> Floats:
+        """The state occupancy [S] of the policy if block g starts with probability ∝ shares[g]; it
+        may be off by this share, if it is more than rounding."""
         mdp = self.mdp
         if policy in self._visits:
             return np.asarray(self._visits[policy] @ shares)
         start = np.zeros(mdp.n_states)
         share_out(mdp.start, self.states, self.bounds, shares, start)
-        return state_occupancy(mdp, policy, start)
+        if signed := bool(shares.min() < 0.0):
+            less = np.zeros(mdp.n_states)
+            share_out(mdp.start, self.states, self.bounds, -shares, less)
+            start -= less
+        found = state_flow(mdp, policy, start, share, self._chain(policy))
+        return found if signed else np.maximum(found, 0.0)
 
-    def blend(self, policies: Mapping[int, Policy], shares: Mapping[int, Floats]) -> Floats:
-        """The occupancy [P] where block g follows policy i with probability ``shares[i][g]``."""
+    def blend(
+        self, policies: Mapping[int, Policy], shares: Mapping[int, Floats], share: float = 0.0
+    ) -> Floats:
+        """The occupancy [P] where block g follows policy i with probability ``shares[i][g]``.
+
+        It is linear in the shares, which may be differences of probabilities. The visits of each
+        policy may be off by the share of them, if it is more than rounding.
+        """
         mdp, x = self.mdp, np.zeros(self.mdp.n_pairs)
-        found = self._spread(lambda i: self.visits(policies[i], shares[i]), list(shares))
+        found = self._spread(lambda i: self.visits(policies[i], shares[i], share), list(shares))
         for visits, source in zip(found, shares, strict=True):
             policy = policies[source]
             if policy.pairs is not None:
@@ -105,6 +133,18 @@ class Blocks:
             else:
                 x += visits[mdp.dynamics.pair_states] * policy.probabilities
         return x
+
+    def _chain(self, policy: Policy) -> Chain | None:
+        """That of a policy of the mixture, which may be asked for again; None if it is not used."""
+        if policy.pairs is not None and self.mdp.dynamics.deterministic:
+            return None
+        chain = self._chains.get(policy)
+        if chain is None:
+            chain = chain_of(self.mdp, policy, self._dense < TRIES)
+            self._entries += len(chain.rows.data)
+            if self._entries <= ENTRIES:
+                self._chains[policy] = chain
+        return chain
 
     def _spread(self, work: Callable[[int], T], parts: Sequence[int]) -> list[T]:
         """The work on all parts; in threads if there are states enough to be worth it."""
@@ -160,18 +200,26 @@ class Blocks:
             self._table = rows, k if few else width, few
         return self._table
 
-    def _by_values(self, policy: Policy) -> Floats:
-        mdp, rewards = self.mdp, self._all_rewards()
+    def _by_values(self, policy: Policy, share: float) -> Floats:
+        mdp, rewards = self.mdp, self._in_lanes
         if mdp.features_per_pair and policy.pairs is not None:
             rewards = rewards[policy.pairs]
         elif mdp.features_per_pair:
             each = policy.probabilities[:, None] * rewards
             rewards = np.add.reduceat(each, mdp.dynamics.offsets[:-1], axis=0)
-        found = chain_of(mdp, policy, self._dense < TRIES).values(rewards)
+        chain = chain_of(mdp, policy, self._dense < TRIES)
+        found = chain.values(rewards, share, self._guess if share > 0.0 else None)
+        self._guess = found.x
         # Policies of one search are alike: what has failed for some is left out for the rest.
         self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
-        first = mdp.start[self.states, None] * found.x[self.states]
-        return np.add.reduceat(first, self.bounds[:-1], axis=0)
+        return self.sums(found.x)
+
+    def sums(self, values: Floats) -> Floats:
+        """What values [S, n] are from each block on, [G, n]; those beside them are left out."""
+        out = np.empty((self.count, self.width))
+        rows = np.ascontiguousarray(values)
+        block_sums(self.mdp.start, self.states, self.bounds, rows, out)
+        return out
 
     def _by_visits(self, policy: Policy) -> Floats:
         """Where directions are many and blocks are few: how often each block is where, [S, G]."""
@@ -201,6 +249,12 @@ class Blocks:
             dense = features if isinstance(features, np.ndarray) else features.toarray()
             self._rewards = np.ascontiguousarray(dense)
         return self._rewards
+
+    @cached_property
+    def _in_lanes(self) -> Floats:
+        """The same, and zeros beside them that fill vector registers."""
+        rewards = self._all_rewards()
+        return np.hstack([rewards, np.zeros((len(rewards), -self.width % LANES))])
 
     def _along(self, expectations: Floats) -> Floats:
         if self.directions is None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,6 @@ from numpy.typing import ArrayLike
 from ...arrays import Floats
 from ...mdp import clock
 from ...mdp.estimated import EstimatedMDP
-from ...mdp.evaluation import Method
 from ...mdp.kernels.robust import Chosen
 from ...mdp.model import MDP
 from ...mdp.occupancy import (
@@ -38,6 +37,7 @@ from ...mdp.occupancy import (
 )
 from ...mdp.planning import optimal_policy
 from ...mdp.policy import Policy
+from ...mdp.right_hand_sides import Method
 from ...mdp.robust_planning import Response, chain_in, respond, unchosen, values_in
 from ...precision import up
 from ...views.worldview import Worldview
@@ -48,9 +48,13 @@ from .master import Master
 from .plans import Case, Planned, Witness
 from .view_coordinates import ViewCoordinates
 
-# Blocks of start states; half of them each for what is shown and for the learner.
-FEW, MANY, LARGE = 64, 256, 4096
+# Blocks of start states for the learner, and how many times fewer there are for what is shown:
+# there nature alone chooses, and few blocks say as much.
+FEW, MANY, LARGE = 192, 256, 4096
+FEWER = 24
 SOLVES = 2000
+# So many plans are remembered, at most, and so many numbers of them.
+PLANS, ENTRIES = 32, 1 << 22
 
 
 def worst_case_in_doubt(
@@ -116,24 +120,34 @@ class DoubtCase(Case):
     model: EstimatedMDP
 
     def planned(self, q: Floats, theta: Floats | None, tolerance: float, guess: Any) -> Planned:
-        # The best in the nominal world is nearly the best in all of them.
+        # The best in the nominal world is nearly the best in all of them; and no plan that is known
+        # is better than the best.
         near = optimal_policy(self.mdp, -q, tolerance=1e-6).values
+        mine, theirs = self.known
+        if theta is not None:
+            near = mine.best(np.append(theta, -1.0), near)
+        searching = theta is not None and bool(theta.any())
+        # Rewards differ by far less than q and the features might allow, and the tolerance is a
+        # share of that.
+        within = 2.0 * tolerance * float(np.linalg.norm(q)) * self.sight.reach
         best = respond(
-            self.model, -q, nature=1, tolerance=tolerance, guess=near, chosen=self._chosen[0]
+            self.model,
+            -q,
+            nature=1,
+            tolerance=tolerance,
+            within=within if searching else None,
+            guess=near,
+            chosen=self._chosen[0],
         )
-        if self.policy is None or theta is None or not theta.any():
+        if self.policy is None or theta is None or not searching:
             return Planned(Answer(best, None), best.lower, best.upper, None)
-        seen = self.sight.basis.T @ theta
-        # As far off, in units of reward, as the learner's plan may be.
-        share = float(np.linalg.norm(q)) / (float(np.linalg.norm(seen)) or 1.0)
-        within = min(max(tolerance * share, 1e-13), 1e-6)
-        near = -self.shown_values[:, :-1] @ theta
+        near = theirs.best(np.append(-theta, 0.0), -self.shown_values[:, :-1] @ theta)
         shown = respond(
             self.model,
-            -seen,
+            -(self.sight.basis.T @ theta),
             nature=1,
             policy=self.policy,
-            tolerance=within,
+            within=within,
             guess=near,
             chosen=self._chosen[1],
         )
@@ -149,6 +163,12 @@ class DoubtCase(Case):
     def _chosen(self) -> tuple[Chosen, Chosen]:
         """The rows that were chosen last: for the learner, and for what is shown."""
         return unchosen(self.model), unchosen(self.model)
+
+    @cached_property
+    def known(self) -> tuple[Known, Known]:
+        """What is known of plans so far: of the learner's, and of worlds for what is shown."""
+        size = self.model.n_states, len(self.directions)
+        return Known(*size), Known(*size)
 
     @cached_property
     def shown_values(self) -> Floats:
@@ -169,31 +189,59 @@ class DoubtCase(Case):
         return lower_bound(*terms, chosen=self._chosen)
 
 
+class Known:
+    """What the last plans are worth in each state along B and w: arrays [S, r + 1].
+
+    All of them can be followed, whatever θ is. So of w − Bᵀθ the best policy in the best world is
+    worth at least as much as any of them, in every state.
+    """
+
+    def __init__(self, states: int, directions: int) -> None:
+        most = max(min(PLANS, ENTRIES // (states * directions)), 1)
+        self._values, self._count = np.empty((most, states, directions)), 0
+
+    def add(self, values: Floats) -> None:
+        self._values[self._count % len(self._values)] = values
+        self._count += 1
+
+    def best(self, along: Floats, least: Floats) -> Floats:
+        """The best of them, and of `least` [S], in that direction [r + 1]: array [S]."""
+        held = self._values[: self._count] @ along
+        return np.asarray(held.max(axis=0, initial=-np.inf).clip(min=least))
+
+
 class DoubtPlans:
     """The plans of one search: as `OwnPlans`, each with a world of its own."""
 
     def __init__(self, case: DoubtCase, count: int) -> None:
         self.case, self.model = case, case.model
+        # Those of the learner, and those of what is shown.
         self.starts = Blocks(case.mdp, case.directions, count)
-        self.blocks = _Count(self.starts.count * (1 if case.policy is None else 2))
+        self.origins = Blocks(case.mdp, case.directions, max(count // FEWER, 1))
+        mine, theirs = self.starts.count, self.origins.count
+        self.blocks = _Count(mine if case.policy is None else mine + theirs)
         self._rewards = case.model.rewards_of_pairs(case.directions)
         self.answers: dict[int, Answer] = {}
         self.mixture: dict[int, Floats] | None = None
         self._origin = self.starts.masses[:, None] * np.append(case.shown, case.earned)
         self._dense = 0
+        # The world of what is shown for which that was found last: rows [n] and columns.
+        self._shown: tuple[Floats, Floats] | None = None
 
-    def begin(self, master: Master) -> None:
+    def begin(self, master: Master, asked: float) -> None:
         policy, model = self.case.policy, self.model
         if policy is not None:
             nominal = np.asarray(model.successors.data)
             chances = np.asarray(policy.probabilities)
-            self._origin = self._from_blocks(self.case.shown_values)
+            values = self.case.shown_values
+            self._origin = self.starts.sums(values)
+            self._shown = nominal, np.zeros((self.origins.count, values.shape[1]))
             same = Response(0.0, 0.0, np.zeros(0), chances, nominal, 0, True)
             self._add(Answer(same, same), np.zeros_like(self._origin), master)
             self.mixture = {0: np.ones(self.blocks.count)}
 
     def put(self, policy: Answer, master: Master) -> Floats:
-        columns: Floats = self._columns(policy.mine.chances, policy.mine.rows) - self._origin
+        columns: Floats = self.starts.sums(self._values(policy.mine, 0)) - self._origin
         self._add(policy, columns, master)
         return columns
 
@@ -208,16 +256,19 @@ class DoubtPlans:
     def witness(self) -> Witness | None:
         if self.mixture is None:
             return None
-        case, count = self.case, self.starts.count
+        case = self.case
         visits, flow = self._blended(0)
         world, policy = self._world(visits, flow), policy_from_occupancy(case.mdp, visits)
         target = case.target
         if case.policy is not None:
-            target = self.model.expectations(*self._blended(count))
+            target = self.model.expectations(*self._blended(1))
         x = occupancy(world, policy)
         mu = expectations_of(world, x)
         earned = up(float(case.w @ mu) + expectation_error(world, case.w))
         return Witness(policy, x, mu, target, earned, world)
+
+    def correct(self, master: Master) -> bool:
+        return False
 
     def _add(self, answer: Answer, columns: Floats, master: Master) -> None:
         number = max(self.answers, default=-1) + 1
@@ -225,23 +276,25 @@ class DoubtPlans:
         count = self.starts.count
         master.add(columns[:, :-1], columns[:, -1], np.arange(count), number)
         if answer.theirs is not None:
-            shown = self._origin - self._columns(answer.theirs.chances, answer.theirs.rows)
-            master.add(shown[:, :-1], np.zeros(count), count + np.arange(count), number)
+            shown, owners = self._shown_columns(answer.theirs), np.arange(self.origins.count)
+            master.add(shown[:, :-1], np.zeros(len(shown)), count + owners, number)
         if len(self.answers) % 64 == 0:
             held = master.sources() | set(self.mixture or ())
             self.answers = {i: answer for i, answer in self.answers.items() if i in held}
 
-    def _columns(self, chances: Floats, rows: Floats) -> Floats:
-        """⟨d_i, μ_g⟩ of a policy in a world, for all directions and blocks: [G, n]."""
-        found = values_in(self.model, chances, rows, self._rewards, self._dense < TRIES)
-        self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
-        return self._from_blocks(found.x)
+    def _shown_columns(self, plan: Response) -> Floats:
+        """By how much less than in the nominal world that shows from each block, [G, n]."""
+        if self._shown is None or not np.array_equal(plan.rows, self._shown[0]):
+            less = self.case.shown_values - self._values(plan, 1)
+            self._shown = plan.rows, self.origins.sums(less)
+        return self._shown[1]
 
-    def _from_blocks(self, values: Floats) -> Floats:
-        """What values [S, n] are from each block on, [G, n]."""
-        states = self.starts.states
-        first = self.model.start[states, None] * values[states]
-        return np.add.reduceat(first, self.starts.bounds[:-1], axis=0)
+    def _values(self, plan: Response, whose: Literal[0, 1]) -> Floats:
+        """What a policy in a world is worth in all directions, [S, n]."""
+        found = values_in(self.model, plan.chances, plan.rows, self._rewards, self._dense < TRIES)
+        self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
+        self.case.known[whose].add(found.x)
+        return found.x
 
     def _world(self, x: Floats, flow: Floats) -> MDP:
         """The world in which pairs that are visited so often [P] are followed by that [n]."""
@@ -250,17 +303,18 @@ class DoubtPlans:
         rows = np.divide(flow, visits, out=np.array(model.successors.data), where=visits > 0.0)
         return model.world(rows)
 
-    def _blended(self, first: int) -> tuple[Floats, Floats]:
-        """How often the mixture visits each pair [P], and what follows how often [n], from this
-        block on."""
-        model, starts = self.model, self.starts
+    def _blended(self, whose: Literal[0, 1]) -> tuple[Floats, Floats]:
+        """How often the mixture of the learner's plans, or of worlds for what is shown, visits each
+        pair [P], and what follows how often [n]."""
+        model, starts = self.model, (self.starts, self.origins)[whose]
         owners = model.owners
         x, flow = np.zeros(model.n_pairs), np.zeros(len(owners))
+        first = self.starts.count if whose else 0
         held = slice(first, first + starts.count)
         whole = np.sum([shares[held] for shares in (self.mixture or {}).values()], axis=0)
         for source, shares in (self.mixture or {}).items():
             part = shares[held] / np.where(whole > 0.0, whole, 1.0)
-            answer = self.answers[source].mine if first == 0 else self.answers[source].theirs
+            answer = self.answers[source][whose]
             if answer is None or not part.any():
                 continue
             start = np.zeros(model.n_states)

@@ -92,6 +92,13 @@ class Master:
         self.pivots += done
         return float(value)
 
+    def shift(self, column: Floats, cost: float) -> None:
+        """Add so much [n] to every r, and to every cost: to all columns of the first block."""
+        first = np.flatnonzero(self._owner[: self.count] == 0)
+        self._columns[first] += column
+        self._cost[first] += cost
+        self.residual += column
+
     def widened(self, coordinate: Floats) -> Master:
         """A copy with one more entry in each column, `coordinate` [sources, blocks], and its λ."""
         n, size = self.count, len(self.residual) + 1

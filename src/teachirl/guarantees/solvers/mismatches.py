@@ -24,9 +24,9 @@ from ...mdp.policy import Policy
 from ...views.worldview import Worldview
 from ..bounds import WorstCaseBounds, check_limits, checked_case
 from .blocks import block_count
-from .bundle import Search
 from .master import Master
 from .plans import Case, OwnPlans
+from .search import Search
 from .view_coordinates import ViewCoordinates
 
 # MDPs that are solved for one mismatch, at most.
@@ -74,7 +74,7 @@ def worst_cases_by_bundle(
             search = search.moved(smallest.at(float(mismatches[i])))
         climb = partial(search.climb, SOLVES, deadline)
         late = not ready or clock.in_time(deadline, climb) is not False
-        found[i] = search.result(plans.witness, late)
+        found[i] = search.result(partial(search.witness, plans), late)
     return [found[i] for i in range(len(mismatches))]
 
 
@@ -85,8 +85,8 @@ class _Looking(Search):
         super().__init__(case, plans, tolerance)
         self.own, self.looks = plans, list[tuple[Floats, float]]()
 
-    def look(self, theta: Floats) -> tuple[float, Floats]:
-        value, columns = super().look(theta)
+    def look(self, theta: Floats, promised: float = 0.0) -> tuple[float, Floats]:
+        value, columns = super().look(theta, promised)
         self.looks.append((theta, value + self.case.sight.penalty(theta)))
         return value, columns
 

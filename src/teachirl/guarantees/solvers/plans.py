@@ -19,6 +19,9 @@ from .blocks import Blocks
 from .master import Master
 from .view_coordinates import ViewCoordinates
 
+# Columns may be off by this share of how close the bounds are to be: what they model is.
+ROUGH = 0.005
+
 
 class Planned(NamedTuple):
     """A plan for some q: who is worst for it, as `Plans` know it, bounds on what −q then earns, and
@@ -107,8 +110,9 @@ class Plans(Protocol):
     def blocks(self) -> Counted:
         """Which columns belong to."""
 
-    def begin(self, master: Master) -> None:
-        """Count columns from the demonstrated policy's, and add that, if there is one."""
+    def begin(self, master: Master, asked: float) -> None:
+        """Count columns from the demonstrated policy's, and add that, if there is one; `asked` is
+        how close bounds are to be."""
 
     def put(self, policy: Any, master: Master) -> Floats:
         """Add what the policy of a plan does from each block along B and w, [G, r + 1]."""
@@ -125,9 +129,17 @@ class FinalPlans(Plans, Protocol):
         """What the mixture does that was kept last, or else the demonstrated policy."""
         ...
 
+    def correct(self, master: Master) -> bool:
+        """Count what columns of the last witness missed, from now on; whether that can be known."""
+        ...
+
 
 class OwnPlans:
-    """The plans of one search, and which of them make the mixture with the least reward."""
+    """The plans of one search, and which of them make the mixture with the least reward.
+
+    Columns are as exact as the search has use for. What a mixture of them then misses shows once
+    its occupancy is known, and is counted from there on (`correct`).
+    """
 
     def __init__(self, case: Case, count: int) -> None:
         self.case = case
@@ -136,15 +148,20 @@ class OwnPlans:
         self.columns: dict[int, Floats] = {}
         self.mixture: dict[int, Floats] | None = None
         self._origin = self.blocks.masses[:, None] * np.append(case.shown, case.earned)
+        self._share = 0.0  # what columns may be off by, of what they could be
+        self._blended: tuple[dict[int, Floats], Floats] | None = None
+        self._counted = self._missed = np.zeros(self.blocks.width)
 
-    def begin(self, master: Master) -> None:
-        if self.case.policy is not None:
-            self._origin = self.blocks.columns(self.case.policy)
-            self._add(self.case.policy, np.zeros_like(self._origin), master)
+    def begin(self, master: Master, asked: float) -> None:
+        case = self.case
+        self._share = ROUGH * asked / ((float(np.linalg.norm(case.w)) or 1.0) * case.sight.reach)
+        if case.policy is not None:
+            self._origin = self.blocks.columns(case.policy)
+            self._add(case.policy, np.zeros_like(self._origin), master)
             self.mixture = {0: np.ones(self.blocks.count)}
 
     def put(self, policy: Policy, master: Master) -> Floats:
-        columns: Floats = self.blocks.columns(policy) - self._origin
+        columns: Floats = self.blocks.columns(policy, self._share) - self._origin
         self._add(policy, columns, master)
         return columns
 
@@ -163,10 +180,37 @@ class OwnPlans:
         self.mixture = mixture
 
     def witness(self) -> Witness | None:
-        if self.mixture is not None:
-            return self.case.witness(self.blocks.blend(self.policies, self.mixture))
-        policy = self.case.policy
-        return None if policy is None else self.case.witness(occupancy(self.case.mdp, policy))
+        case, mixture = self.case, self.mixture
+        if mixture is None:
+            return None if case.policy is None else case.witness(occupancy(case.mdp, case.policy))
+        found = case.witness(np.maximum(self._occupancy(mixture), 0.0))
+        off = found.expectations - case.target
+        said = np.sum([shares @ self.columns[i] for i, shares in mixture.items()], axis=0)
+        self._missed = np.append(case.sight.basis @ off, case.w @ off) - said - self._counted
+        return found
+
+    def correct(self, master: Master) -> bool:
+        self._counted = self._counted + self._missed
+        master.shift(self._missed[:-1], float(self._missed[-1]))
+        return True
+
+    def _occupancy(self, mixture: dict[int, Floats]) -> Floats:
+        """That of the mixture [P], from that of the one before: the less they differ, the less
+        exactly the difference has to be known."""
+        if self._blended is None:
+            x = self.blocks.blend(self.policies, mixture)
+        else:
+            before, x = self._blended
+            none, shares, size = np.zeros(self.blocks.count), {}, 0.0
+            for source in sorted(mixture.keys() | before.keys()):
+                change = mixture.get(source, none) - before.get(source, none)
+                if change.any():
+                    shares[source] = change
+                    size += float(self.blocks.masses @ np.abs(change))
+            if shares:
+                x = x + self.blocks.blend(self.policies, shares, 0.1 * SOLVED / size)
+        self._blended = mixture, x
+        return x
 
     def _add(self, policy: Policy, columns: Floats, master: Master) -> None:
         number = max(self.policies, default=-1) + 1

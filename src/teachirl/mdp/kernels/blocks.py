@@ -88,6 +88,19 @@ def share_out(start, states, bounds, shares, out):
 
 
 @compiled
+def block_sums(start, states, bounds, values, out):
+    """out [G, n] ← the sums of start[s] · values[s] over the states of each block, the first n of
+    the values [S, m]."""
+    for g in range(np.uint64(0), np.uint64(out.shape[0])):
+        for lane in range(np.uint64(0), np.uint64(out.shape[1])):
+            out[g, lane] = 0.0
+        for i in range(bounds[g], bounds[g + np.uint64(1)]):
+            s = np.uint64(states[i])
+            for lane in range(np.uint64(0), np.uint64(out.shape[1])):
+                out[g, lane] += start[s] * values[s, lane]
+
+
+@compiled
 def add_visits(x, pairs, visits):
     """x[pairs] ← x[pairs] + visits"""
     for s in range(pairs.size):

@@ -11,7 +11,8 @@ from .layouts import compiled
 def outflow(offsets, chances, indptr, indices, data):
     """P as (indptr, indices, data), for the chances [P] of a policy and the pairs' transitions.
 
-    Row s lists the states that s leads to, each once, as they come.
+    Row s lists the states that s leads to, each once, as they come; in those of a pair each is
+    once already.
     """
     n = offsets.size - 1
     most = 0
@@ -25,7 +26,11 @@ def outflow(offsets, chances, indptr, indices, data):
     for s in range(n):
         first[s] = end
         for p in range(offsets[s], offsets[s + 1]):
-            if chances[p] > 0.0:
+            if chances[p] == 1.0:
+                for j in range(indptr[p], indptr[p + 1]):
+                    targets[end], shares[end] = indices[j], data[j]
+                    end += 1
+            elif chances[p] > 0.0:
                 for j in range(indptr[p], indptr[p + 1]):
                     t = indices[j]
                     if place[t] < first[s]:

@@ -4,7 +4,8 @@ Numba keeps a function with the digest of its own file; but what it calls is com
 that here the digest is that of all sources of kernels. And Numba does not expect that two processes
 compile the same function at a time: one may then take the other's result for its own. Here the
 second waits for the first, and finds on disk what that one has compiled. What is there is loaded
-without what only a compiler needs to know of it.
+without what only a compiler needs to know of it. Of what only other kernels call there is no
+machine code, as it is compiled into them.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from typing import Any
 from llvmlite import binding
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import Environment, lookup_environment
 from numba.core.event import trigger_event
+from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
 
 if sys.platform != "win32":
@@ -55,11 +58,69 @@ def _keeping(dispatcher: Any) -> Any:
             if not isinstance(dispatcher._cache, _Kept):  # most kernels are never called
                 dispatcher._cache = _Kept(function)
             name = f"{function.__module__} {function.__qualname__} {signature}"
-            with _alone(dispatcher._cache.cache_path, name):
+            with _alone(dispatcher._cache.cache_path, name), _parts_without_code():
                 return compile_it(signature)
 
     dispatcher.compile = compile_alone
     return dispatcher
+
+
+@cache
+def on_disk(dispatcher: Any) -> bool:
+    """Whether some specialisation of a function is kept when it is first asked for."""
+    return KEPT and bool(_Kept(dispatcher.py_func)._cache_file._load_index())
+
+
+@contextmanager
+def _parts_without_code() -> Iterator[None]:
+    """What is compiled within the block is a `_Library`; nobody else compiles meanwhile."""
+    codegen = cpu_target.target_context.codegen()
+    before, codegen._library_class = codegen._library_class, _Library
+    try:
+        yield
+    finally:
+        codegen._library_class = before
+
+
+class _Library(JITCodeLibrary):
+    """A compiled function that becomes machine code only if Python can enter it.
+
+    What only other functions call is compiled into each of them: code of its own would never run.
+    """
+
+    NO_CODE = b""
+    _compiled_object: bytes | None = None
+
+    def _finalize_final_module(self) -> None:
+        entered = any(each.name.startswith("_ZN7cpython") for each in self._final_module.functions)
+        # What is not from Python, such as Numba's memory, is not kept, and called by its address.
+        if self._object_caching_enabled and self._compiled_object is None and not entered:
+            self._compiled_object = self.NO_CODE
+        if self.is_part:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+        else:
+            super()._finalize_final_module()
+
+    def _finalize_specific(self) -> None:
+        super()._finalize_specific()
+        for each in self._final_module.global_variables:
+            environment = lookup_environment(each.name)
+            if environment is not None:  # of a part, which had no place for it
+                self.codegen.set_env(each.name, environment)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether there is no machine code of it."""
+        return self._compiled_object == self.NO_CODE
+
+    @property
+    def codegen(self) -> Any:
+        """Who compiles; a part is asked to set what has no place in it, and need not."""
+        return self if self.is_part else self._codegen
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """See `_finalize_specific`."""
 
 
 class _Ready(CompileResultCacheImpl):
@@ -82,7 +143,8 @@ class _Ready(CompileResultCacheImpl):
 
     def rebuild(self, target_context: Any, kept: Any) -> Any:
         library, rest, inlined, defined, used = kept
-        target_context.codegen()._engine._defined_symbols |= defined
+        if library[-1][0] != _Library.NO_CODE:
+            target_context.codegen()._engine._defined_symbols |= defined
         environments = tuple(_environment(*each) for each in used)
         compiled = super().rebuild(target_context, (library, *rest, environments))
         compiled.library._get_module_for_linking = cache(partial(binding.parse_bitcode, inlined))

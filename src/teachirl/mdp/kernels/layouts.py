@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Floats
 from ...precision import EPS
-from .keeping import kept
+from .keeping import kept, on_disk
 
 if TYPE_CHECKING:
     from ..dynamics import Dynamics
@@ -74,6 +74,14 @@ class Kernel:
 
         dispatcher._compile_for_args = compiling_first
         functools.update_wrapper(self, dispatcher.py_func)
+
+    _wanted = 0
+
+    def pays(self, times: int) -> bool:
+        """Whether to call it rather than a slow twin: if it is on disk, or was wanted more often
+        than so many times, so that to compile it pays."""
+        self._wanted += 1
+        return self._wanted > times or on_disk(self._call)
 
     def __call__(self, *arguments: Any) -> Any:
         try:

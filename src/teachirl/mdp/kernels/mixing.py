@@ -8,22 +8,22 @@ from ...precision import EPS
 from .lanes import back_up
 from .layouts import compiled, part
 
-LOOK = 5  # steps between two looks at the residual
+LOOK, FARTHEST = 5, 15  # steps between two looks at the residual, at first and at most
 
 
 @part
 def change(x, out, sums):
     """For each lane the 1-norm of out − x if `sums`, otherwise half of the range of its entries."""
-    lanes = x.shape[1]
-    low, high = np.full(lanes, np.inf), np.full(lanes, -np.inf)
-    total = np.zeros(lanes)
-    for s in range(x.shape[0]):
-        for lane in range(lanes):
+    found = np.empty(x.shape[1])
+    for lane in range(np.uint64(0), np.uint64(x.shape[1])):
+        low, high, total = np.inf, -np.inf, 0.0
+        for s in range(np.uint64(0), np.uint64(x.shape[0])):
             off = out[s, lane] - x[s, lane]
-            total[lane] += abs(off)
-            low[lane] = min(low[lane], off)
-            high[lane] = max(high[lane], off)
-    return total if sums else 0.5 * (high - low)
+            total += abs(off)
+            low = off if off < low else low
+            high = off if off > high else high
+        found[lane] = total if sums else 0.5 * (high - low)
+    return found
 
 
 @compiled
@@ -31,36 +31,38 @@ def iterate(operator, b, x, goals, sums, probe, steps, state, most):
     """Iterate x [S, m] until no lane's `change` is above its goal [m]; gives back how many steps
     that took, 0 if it takes too many, or −1 if it is to be called again, after `most` looks.
 
-    The change of all lanes shrinks by the same rate in the end: after `probe` steps it tells how
-    many there would be, and more than `steps` are too many. state [2] is all 0 before the first
-    call.
+    The change of all lanes shrinks by the same rate in the end: it tells how many steps there will
+    be, where to look next, and after `probe` steps whether there are more than `steps`, which are
+    too many. state [3] is all 0 before the first call.
     """
-    other = np.empty_like(x)
-    before = state[1] if state[0] > 0.0 else np.inf
-    first = np.int64(state[0])
-    for done in range(first + LOOK, steps + 1, LOOK):
-        if done > first + most * LOOK:
-            state[0], state[1] = done - LOOK, before
-            return -1
-        for each in range(LOOK):
-            source, target = (x, other) if each % 2 == 0 else (other, x)
-            back_up(operator, operator.discount, b, source, target, False)
-        # Of an odd number of steps the last went from x to the other.
-        off = change(x, other, sums)
-        worst = 0.0
+    now, before = x, np.empty_like(x)
+    done, worst, ahead = np.int64(state[0]), state[1], np.int64(state[2])
+    swapped, looks, found = False, 0, np.int64(-1)
+    while looks < most and found < 0:
+        ahead = LOOK if done == 0 else ahead
+        for _ in range(ahead):
+            back_up(operator, operator.discount, b, now, before, False)
+            now, before, swapped = before, now, not swapped
+        done += ahead
+        looks += 1
+        off, last, worst = change(before, now, sums), worst, 0.0
         for lane in range(off.size):
             worst = max(worst, off[lane] / goals[lane] if goals[lane] > 0.0 else 0.0)
+        left = np.float64(LOOK)
+        if done > ahead:
+            rate = (worst / last) ** (1.0 / ahead)
+            left = np.log(worst) / -np.log(rate) if rate < 1.0 and worst > 0.0 else np.inf
+        if worst <= 1.0:
+            found = done
+        elif done >= steps or (done >= probe and not done + left <= steps):
+            found = np.int64(0)
+        ahead = np.int64(min(np.ceil(left), FARTHEST, max(steps - done, 1)))
+    state[0], state[1], state[2] = done, worst, ahead
+    if swapped:
         for s in range(x.shape[0]):
             for lane in range(x.shape[1]):
-                x[s, lane] = other[s, lane]
-        if worst <= 1.0:
-            return done
-        if done >= probe:
-            rate = worst / before
-            if not rate < 1.0 or done + LOOK * np.log(worst) / -np.log(rate) > steps:
-                return 0
-        before = worst
-    return 0
+                x[s, lane] = now[s, lane]
+    return found
 
 
 @compiled

@@ -38,88 +38,101 @@ class Chosen(NamedTuple):
 
 
 @part
-def still_sorted(sets, p, order, z):
-    """Whether no entry of pair p has become worth less than the one before it."""
-    for i in range(sets.indptr[p] + 1, sets.indptr[p + 1]):
-        if z[order[i]] < z[order[i - 1]]:
-            return False
-    return True
+def still_sorted(order, z):
+    """Whether none of the entries of a row has become worth less than the one before it."""
+    i = 1
+    while i < order.size and z[order[i]] >= z[order[i - 1]]:
+        i += 1
+    return i >= order.size
 
 
 @part
-def total_of(sets, p, rows, z):
-    """Σ row·z of the row of pair p."""
-    first, total = sets.indptr[p], 0.0
-    for i in range(sets.indptr[p + 1] - first):
-        total += rows[first + i] * z[i]
+def total_of(row, z):
+    """Σ row·z."""
+    total = 0.0
+    for i in range(row.size):
+        total += row[i] * z[i]
     return total
 
 
 @part
-def respond(sets, p, z, chosen):
-    """chosen ← the row of pair p with the largest Σ row·z, z [entries of p]; that sum.
+def respond(nominal, lower, upper, budget, z, row, order):
+    """row ← the one with the largest Σ row·z; whether it stands for whatever sorts its entries so.
 
-    The row depends on the order of its entries only: it stands for whatever sorts them so, unless
-    it was cut short by entries that are worth the same.
+    The row depends on the order of its entries only, unless it was cut short by entries that are
+    worth the same.
     """
-    rows, order, stands = chosen
-    first, last = sets.indptr[p], sets.indptr[p + 1]
-    m, stands[p] = last - first, False
+    m = row.size
     for i in range(1, m):
-        entry = order[first + i]
+        entry = order[i]
         j = i - 1
-        while j >= 0 and z[order[first + j]] > z[entry]:
-            order[first + j + 1] = order[first + j]
+        while j >= 0 and z[order[j]] > z[entry]:
+            order[j + 1] = order[j]
             j -= 1
-        order[first + j + 1] = entry
-    for i in range(first, last):
-        rows[i] = sets.nominal[i]
-    left, i, j, tied = sets.budget[p], 0, m - 1, False
+        order[j + 1] = entry
+    for i in range(m):
+        row[i] = nominal[i]
+    left, i, j = budget, 0, m - 1
     while left > 0.0 and i < j:
-        giver, taker = order[first + i], order[first + j]
+        giver, taker = order[i], order[j]
         if not z[taker] > z[giver]:
-            tied = True
-            break
-        there = rows[first + giver] - sets.low[first + giver]
-        room = sets.high[first + taker] - rows[first + taker]
+            return False
+        there = row[giver] - lower[giver]
+        room = upper[taker] - row[taker]
         move = min(left, there, room)
-        rows[first + giver] -= move
-        rows[first + taker] += move
+        row[giver] -= move
+        row[taker] += move
         left -= move
         if there <= room:
             i += 1
         if room <= there:
             j -= 1
-    stands[p] = not tied
-    return total_of(sets, p, rows, z)
+    return True
 
 
 @part
-def worth(sets, p, outcome, v, discount, sign, z):
-    """z ← sign times what each successor of pair p brings."""
-    first, last = sets.indptr[p], sets.indptr[p + 1]
+def worth(indices, outcome, first, last, v, discount, sign, z):
+    """z ← sign times what each of these successors brings."""
     for i in range(last - first):
-        z[i] = sign * discount * v[np.uint64(sets.indices[first + i])]
+        z[i] = sign * discount * v[np.uint64(indices[first + i])]
     if outcome.size:
         for i in range(last - first):
             z[i] += sign * outcome[first + i]
 
 
 @part
-def at_most(sets, p, z, sign, reward):
-    """More than pair p can bring, before its entries are sorted."""
-    first, last = sets.indptr[p], sets.indptr[p + 1]
+def at_most(nominal, budget, z, sign, reward):
+    """More than a pair can bring, before its entries are sorted."""
     total, least, most = 0.0, z[0], z[0]
-    for i in range(last - first):
-        total += sets.nominal[first + i] * z[i]
+    for i in range(nominal.size):
+        total += nominal[i] * z[i]
         if z[i] < least:
             least = z[i]
         if z[i] > most:
             most = z[i]
     if sign > 0.0:
-        total += sets.budget[p] * (most - least)
+        total += budget * (most - least)
     size = abs(reward) + max(abs(least), abs(most))
     return reward + sign * total + 1e-12 * size
+
+
+@part
+def all_at_most(indptr, indices, nominal, budget, reward, outcome, v, discount, sign, worths):
+    """worths ← more than each pair can bring, before its entries are sorted."""
+    share = 1.0 if sign > 0.0 else 0.0
+    for p in range(worths.size):
+        total, least, most = 0.0, np.inf, -np.inf
+        first, last = np.uint64(indptr[p]), np.uint64(indptr[p + 1])
+        for i in range(first, last):
+            z = discount * v[np.uint64(indices[i])]
+            if outcome.size:
+                z += outcome[i]
+            total += nominal[i] * z
+            least = z if z < least else least
+            most = z if z > most else most
+        total += share * budget[p] * (most - least)
+        size = abs(reward[p]) + max(abs(least), abs(most))
+        worths[p] = reward[p] + total + 1e-12 * size
 
 
 @part
@@ -130,6 +143,7 @@ def back_up(
     z, hoped, reached = room[0], room[1], room[2]
     before, worths = known
     rows, order, stands = chosen
+    indptr, indices, nominal, lower, upper, budget = sets
     # Where no value has risen by more than c, no pair is worth more than γc more than it was; and
     # a few units in the last place, which are lost in these sums.
     rise, largest = 0.0, 0.0
@@ -138,23 +152,24 @@ def back_up(
         before[s] = v[s]
     rise = discount * rise + 1e-15 * largest
     low, high = np.inf, -np.inf
+    first_time = free and worths[0] == np.inf
+    if first_time:
+        all_at_most(indptr, indices, nominal, budget, reward, outcome, v, discount, sign, worths)
     for s in range(v.size):
         first, last = offsets[s], offsets[s + 1]
         best, mean, old = -np.inf, 0.0, -1
-        if free:
-            # The pair of the last backup comes first: most others need no sorting then. In the
-            # first backup, it is the one that may be worth most.
+        # The pair of the last backup comes first: most others need no sorting then. In the first
+        # backup, it is the one that may be worth most.
+        if first_time:
+            old = first
+            for p in range(first, last):
+                if worths[p] > worths[old]:
+                    old = p
+        elif free:
             for p in range(first, last):
                 worths[p] += rise + 1e-15 * abs(worths[p])
                 if chances[p] == 1.0:
                     old = p
-            if old < 0:
-                old = first
-                for p in range(first, last):
-                    worth(sets, p, outcome, v, discount, sign, z)
-                    worths[p] = at_most(sets, p, z, sign, reward[p])
-                    if worths[p] > worths[old]:
-                        old = p
         for k in range(last - first):
             p = first + k
             if free and k == 0:
@@ -165,15 +180,17 @@ def back_up(
                 continue
             if free and k > 0 and worths[p] < best - tie:
                 continue
-            worth(sets, p, outcome, v, discount, sign, z)
-            if stands[p] and still_sorted(sets, p, order, z):
-                value = reward[p] + sign * total_of(sets, p, rows, z)
-            else:
+            a, b = indptr[p], indptr[p + 1]
+            worth(indices, outcome, a, b, v, discount, sign, z)
+            row = rows[a:b]
+            if not (stands[p] and still_sorted(order[a:b], z)):
                 if free and k > 0:
-                    worths[p] = at_most(sets, p, z, sign, reward[p])
+                    worths[p] = at_most(nominal[a:b], budget[p], z, sign, reward[p])
                     if worths[p] < best - tie:
                         continue
-                value = reward[p] + sign * respond(sets, p, z, chosen)
+                bounds = nominal[a:b], lower[a:b], upper[a:b], budget[p]
+                stands[p] = respond(*bounds, z, row, order[a:b])
+            value = reward[p] + sign * total_of(row, z)
             worths[p] = value
             best = max(best, value)
             mean += chances[p] * value
@@ -207,6 +224,7 @@ def workspace(sets, n, pairs):
 def follow(sets, offsets, reward, outcome, chances, rows, discount, chain):
     """chain ← what the policy earns in each state of that world, and where it goes from there."""
     earned, ends, targets, shares = chain
+    indptr, indices = sets.indptr, sets.indices
     n = 0
     for s in range(earned.size):
         earned[s] = 0.0
@@ -214,12 +232,12 @@ def follow(sets, offsets, reward, outcome, chances, rows, discount, chain):
             if chances[p] == 0.0:
                 continue
             earned[s] += chances[p] * reward[p]
-            for i in range(sets.indptr[p], sets.indptr[p + 1]):
+            for i in range(indptr[p], indptr[p + 1]):
                 if rows[i] == 0.0:
                     continue
                 if outcome.size:
                     earned[s] += chances[p] * rows[i] * outcome[i]
-                targets[n], shares[n] = sets.indices[i], discount * chances[p] * rows[i]
+                targets[n], shares[n] = indices[i], discount * chances[p] * rows[i]
                 n += 1
         ends[s + 1] = n
 
@@ -231,7 +249,7 @@ def sweep(chain, v):
     low, high = np.inf, -np.inf
     for s in range(v.size):
         value = earned[s]
-        for i in range(ends[s], ends[s + 1]):
+        for i in range(np.uint64(ends[s]), np.uint64(ends[s + 1])):
             value += shares[i] * v[np.uint64(targets[i])]
         low, high = min(low, value - v[s]), max(high, value - v[s])
         v[s] = value

@@ -23,6 +23,7 @@ from ...arrays import Floats, as_floats, at, check_finite, frozen
 from ...errors import InvalidInputError, require
 from ...figures.digits import counted
 from ..estimated import AnyMDP
+from .boxes import box_sentence
 from .checks import RewardsKind, Samples, check_count, checked_chances, checked_row, checked_rows
 from .preferences import Outcome, drawn, half_spaces, vertices_of
 
@@ -200,7 +201,7 @@ class Rewards:
         --------
         >>> import teachirl as ti
         >>> ti.Rewards.within([1, -2, 0], 0.2)
-        Rewards(any reward of a box, 2 of 3 weights in doubt)
+        Rewards(any reward with each of 2 weights off by up to 20 %)
         """
         middle, shares = checked_row("weights", weights), as_floats("share", share)
         fits = shares.ndim == 0 or shares.shape == middle.shape
@@ -330,13 +331,13 @@ class Rewards:
     @property
     def sentence(self) -> str:
         """str, what they are, in a few words."""
-        n, (k, r) = len(self.points), self.root.shape
+        n, r = len(self.points), self.root.shape[1]
         axes = "1 axis" if r == 1 else f"{r} axes"
         return {
             RewardsKind.LISTED: f"any of {counted(n, 'reward')}",
             RewardsKind.SAMPLED: f"{counted(n, 'sampled reward')}",
             RewardsKind.POLYTOPE: f"any mean of {counted(n, 'reward')}",
-            RewardsKind.BOX: f"any reward of a box, {r} of {counted(k, 'weight')} in doubt",
+            RewardsKind.BOX: box_sentence(self.mean, self.root),
             RewardsKind.ELLIPSOID: f"any reward of an ellipsoid with {axes}",
         }[self.kind]
 
