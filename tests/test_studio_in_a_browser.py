@@ -205,6 +205,23 @@ def test_points_have_what_is_required_and_opening_is_told(page, tmp_path):
         other.close()
 
 
+def working(server):
+    """The processes of long work that a server has."""
+    return [each for each in server.children() if "studio.work" in command_line(each)]
+
+
+def command_line(process):
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:  # it has just ended
+        return ""
+
+
+def until(page, holds):
+    while not holds():
+        page.wait_for_timeout(20)
+
+
 def test_a_killed_process_is_replaced_and_work_can_be_cancelled(page, desk):
     server = psutil.Process(desk.process.pid)
     server.children()[0].kill()
@@ -212,16 +229,14 @@ def test_a_killed_process_is_replaced_and_work_can_be_cancelled(page, desk):
     page.wait_for_selector(SETTLED)
     expect(page.locator("#trouble")).to_be_hidden()
     page.click("text=Write a report")
+    until(page, lambda: working(server))
     page.click("text=Cancel")
     expect(page.locator('.work[data-kind="report"]')).to_contain_text("Cancelled.")
-    expect(page.locator("text=Write a report")).to_be_enabled()
+    until(page, lambda: not working(server))
     page.click("text=Write a report")
-    page.wait_for_selector("text=Cancel")
-    working = []
-    while not working:
-        page.wait_for_timeout(20)
-        working = [each for each in server.children() if "studio.work" in " ".join(each.cmdline())]
-    working[0].kill()
+    until(page, lambda: working(server))
+    [process] = working(server)
+    process.kill()
     expect(page.locator('.work[data-kind="report"]')).to_contain_text("has ended")
 
 
