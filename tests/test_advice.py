@@ -833,5 +833,5 @@ class TestPage:
         panel = plan_figure(plan(problem), "the worst policy").panels[0]
         low = min(float(np.min(mark.y)) for mark in panel.marks)
         assert low > 99.0 and panel.y_range[0] > 95.0
-        [panel] = frontier_figure(frontier(problem)).panels
+        [panel] = frontier_figure(problem, frontier(problem)).panels
         assert panel.y_range[0] > 95.0

@@ -96,3 +96,24 @@ def test_a_mismatch_that_is_given_is_a_ball():
     assert found.lower == ti.worst_case(mdp, view, weights, shown, 0.3, tolerance=1e-7).lower
     assert Matching(0.3).singly(view, shown) is None
     assert Matching().singly(ti.Worldview(np.eye(5)[:1] + 0.5), shown) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("most", [True, False])
+def test_limits_on_single_features_use_the_box_as_well(seed, most):
+    """Against the same linear program, for a feature that nobody sees."""
+    mdp, weights, view, shown, _ = recorded(seed)
+    off = shown.errors_of(view)
+    (feature, *_) = np.flatnonzero(~view.matrix.any(axis=0))
+    limit = ti.Limit(int(feature), **{"at_most" if most else "at_least": 0.5})
+    task = ti.Task(mdp, weights, view, np.eye(5), demonstration=shown)
+    asked = ti.Goals(limits=(limit,)).of(task)
+    (amount,) = asked.promise(view, shown).amounts
+    sign, alone = -1.0 if most else 1.0, np.eye(5)[feature]
+    box = by_program(mdp, sign * alone, view, shown, off)
+    search = ti.best_case if most else ti.worst_case
+    found = search(mdp, view, alone, shown, shown.error_in(view), tolerance=1e-9)
+    ball = sign * (found.upper if most else found.lower)
+    assert ball - 1e-9 <= sign * amount <= box + 1e-6
+    # As for the reward, most of what lies between them is gained, or some of it at least.
+    assert sign * amount >= box - 0.7 * (box - ball) - 1e-6

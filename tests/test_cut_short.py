@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from teachirl.app.decisions import Cut, assess, frontier, plan
-from teachirl.app.document.documents import report
+from teachirl.app.document.documents import answer, report
 from teachirl.app.document.elements import Bullets
 from teachirl.app.problem import read_problem
+from teachirl.app.render.json import contents
 from teachirl.mdp import clock, kernels
 from teachirl.teachers.sets import SetBounds
+from teachirl.teaching.task import Task
 
 WORLD = """
 [world]
@@ -116,3 +118,44 @@ def test_a_report_tells_once_what_ended_it(tmp_path, late):
         if each.key == "cut_short" and each.text
     ]
     assert len(told) == 1 and told[0].startswith("Cut short by Ctrl-C: ")
+
+
+@pytest.mark.parametrize("decide", [plan, frontier])
+def test_a_headline_that_was_interrupted_names_the_feature_of_the_loss(
+    tmp_path, stop_after, decide
+):
+    """By the worst policy that is known by then; and that there may be a worse one."""
+    stop_after(1)
+    found = decide(problem_of(tmp_path, 0))
+    stop_after(math.inf)
+    assert found.cut is Cut.INTERRUPTED
+    check_headline(found, found.stakes)
+
+
+def test_a_headline_that_was_cut_short_names_the_feature_of_the_loss(tmp_path, monkeypatch):
+    worst_case, calls = Task.worst_case, iter(range(10**6))
+
+    def short(self, *given, **limits):
+        """The first has no time."""
+        if next(calls) == 0:
+            limits["max_seconds"] = 1e-9
+        return worst_case(self, *given, **limits)
+
+    monkeypatch.setattr(Task, "worst_case", short)
+    found = assess(problem_of(tmp_path, 0))
+    assert found.unfinished
+    check_headline(found, found.stakes)
+
+
+def check_headline(found, stakes):
+    problem, lost = found.problem, stakes.most_lost
+    assert stakes.early and lost is not None and lost.lost > 0.0
+    said = contents(answer(problem, found))["in_reward"]
+    assert f"Most is known to be lost through {lost.name}: " in said
+    assert "for the worst policy found by then that looks the same, which costs " in said
+    # Both amounts are true, of a policy that loses no more than was said.
+    expert = dict(zip(problem.mdp.feature_names, problem.expert.expectations, strict=True))
+    assert lost.expert == pytest.approx(expert[lost.name])
+    assert lost.lost == pytest.approx(lost.weight * (lost.expert - lost.other))
+    whole = assess(problem_of(problem.path.parent, 0)).stakes
+    assert not whole.early and whole.loss <= stakes.loss + 1e-9

@@ -1,11 +1,16 @@
 """Goals: amounts of reward, of loss and of single features, and what counts as 0."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import teachirl as ti
 from exact_lp import expectations, worst_case
 from problem_files import TOML, copied, message_of
+from teachirl.app.decisions import Known
+from teachirl.app.document.charts import frontier_figure, sensitivity_figure
+from teachirl.app.document.live import live_table
 from teachirl.app.problem import read_problem
 from teachirl.teaching.goal import Promise
 
@@ -202,3 +207,36 @@ def test_a_file_asks_for_amounts(lake):
 )
 def test_mistakes_in_goals(lake, plan, said):
     assert said in message_of(lake(plan))
+
+
+@pytest.fixture
+def nearly_best(tmp_path):
+    """A baseline beside which a part in 10⁹ of the range is more than a thousandth of a percent."""
+    text = '[world]\nname = "chain"\n[reward.weights]\n"cell 1" = -1.0\n"cell 5" = 2.0\n'
+    text += '[learner]\nsees = ["cell 5"]\n[teach]\nfeatures = "all"\n'
+    text += '[plan]\nbaseline = { policy = "today.csv" }\n'
+    mdp = ti.worlds.chain(5)
+    best = ti.optimal_policy(mdp, WEIGHTS).policy.probabilities
+    chances = 0.9999999 * best + 0.0000001 * ti.Policy.uniform(mdp).probabilities
+    ti.Policy(mdp.dynamics, chances=chances).save(tmp_path / "today.csv")
+    path = tmp_path / "problem.toml"
+    path.write_text(text)
+    return read_problem(path)
+
+
+def test_what_is_missing_by_rounding_of_the_reward_is_missing_nowhere(nearly_best):
+    """Neither beside a search, nor for who cannot see a curve, nor for a script."""
+    task = nearly_best.task
+    width = task.best.value - task.worst.value
+    share = task.relative(task.best.value - 0.9e-9 * width)
+    assert share < 1.0 - 1e-3
+    rows = []
+    progress = SimpleNamespace(drawn=True, show_table=lambda _, given: rows.extend(given))
+    live_table(nearly_best, progress)((Known(3.0, share, 0.0, ("cell 1",)),))
+    assert rows == [("3", "100 %", "cell 1")]
+    (alt,) = sensitivity_figure(nearly_best, [(0.0, share), (0.01, 0.5)]).alts
+    assert alt.startswith("A falling curve: 100 % are guaranteed")
+    point = SimpleNamespace(cost=3.0, guaranteed=share)
+    curve = SimpleNamespace(points=(point,), wanted=None, enough=None)
+    (alt,) = frontier_figure(nearly_best, curve).alts
+    assert alt.endswith("100 % from cost 3.")

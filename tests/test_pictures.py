@@ -247,7 +247,7 @@ class TestCharts:
         assert plan_figure(replace(plan, steps=plan.steps[:1]), "the worst policy") is None
 
     def test_a_frontier_stays_level_between_points(self, chain):
-        picture = frontier_figure(frontier_of(chain))
+        picture = frontier_figure(chain, frontier_of(chain))
         curve, asked, enough = picture.panels[0].marks
         assert curve.stepped
         assert curve.x[:-1].tolist() == [0, 1, 3] and curve.x[-1] > 3

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import teachirl as ti
-from teachirl.app.decisions import OverRewards, assess, frontier, over_rewards, plan
-from teachirl.app.document.documents import answer
+from teachirl.app.decisions import OverRewards, assess, frontier, plan
+from teachirl.app.document.documents import answer, report
 from teachirl.app.render.html import page
 from teachirl.app.render.json import contents
 
@@ -36,12 +36,12 @@ def test_weights_within_a_share(tmp_path):
     assert problem.rewards.kind == "box" and problem.rewards.root.max() == 0.2
     assert (problem.rewards.mean == problem.weights).all()
     found = plan(problem)
-    over = over_rewards(problem, found)
+    over = found.over_rewards
     assert isinstance(over, OverRewards)
     assert over.certificate.guaranteed <= found.stakes.performance + 1e-9
     bought = {step.name for step in found.taught}
-    assert bought <= {each.name for each in over.worth if each.share > 0}
-    assert [each.tried for each in over.worth] == [12] * 4
+    assert bought <= {each.name for each in found.worth_buying if each.share > 0}
+    assert [each.tried for each in found.worth_buying] == [12] * 4
     off = "any reward with each of 2 weights off by up to 20 %"
     assert problem.rewards.sentence == off
     assert any(f"({off})" in each for each in contents(answer(problem, found))["doubts"])
@@ -82,8 +82,8 @@ def test_samples_of_the_posterior(tmp_path):
     problem = read(tmp_path, text)
     assert problem.rewards.kind == "sampled" and len(problem.rewards.points) == 30
     assert problem.task.rewards is None and (problem.task.weights == problem.weights).all()
-    over = over_rewards(problem, assess(problem))
-    assert over.worth == () and over.certificate.beyond == 0.1
+    over = assess(problem).over_rewards
+    assert over.certificate.beyond == 0.1
     assert over.certificate.confidence == pytest.approx(0.95)
 
 
@@ -137,22 +137,31 @@ def test_a_loss_is_asked_for_under_all_of_them(tmp_path, slack):
     problem = read(tmp_path, f"{WITHIN}[plan]\nmax_loss = {slack * lost}\nat_least = -99\n")
     found = assess(problem)
     assert found.stakes.met and plan(problem).reached
-    loss, reward = over_rewards(problem, found).goals
+    loss, reward = found.over_rewards.goals
     assert loss.amount == pytest.approx(1.2 * lost, rel=1e-4) and reward.met
     assert (loss.met, loss.fails) == (slack == 1.3, slack == 1.1)
     said = contents(answer(problem, found))
     how = "holds under all" if slack == 1.3 else "fails under some"
     assert any(f"That {how} of these: every learner" in each for each in said["plausible"])
     assert [each["met"] for each in said["over_rewards"]["goals"]] == [slack == 1.3, True]
-    reason = contents(answer(problem, plan(problem)))["reason"]
-    assert reason.endswith("are guaranteed under the weights that it is planned for.")
+    planned = contents(answer(problem, plan(problem)))
+    assert planned["reason"].endswith("are guaranteed under the weights that it is planned for.")
+    fails = "Under some plausible rewards this fails, which was asked for: a loss of at most "
+    holds = "Under all plausible rewards this holds, as asked for: "
+    for told in (said["under_all_rewards"], planned["under_all_rewards"]):
+        assert told.startswith(holds if slack == 1.3 else fails)
+        assert ("can be lost under one of them" in told) == (slack == 1.1)
+        assert f"{holds}a reward of at least −99." in told or slack == 1.3
+    # In short, wherever that is.
+    first = next(iter(report(problem, found, plan(problem)).sections))
+    assert said["under_all_rewards"] in str(first)
 
 
 def test_what_cannot_be_said_of_all_of_them_is_not(tmp_path):
     asked = 'guarantee = 0.01\nbaseline = "uniform"\nlimits = { "cell 2" = 9 }'
     problem = read(tmp_path, f"{WITHIN}[plan]\n{asked}\n")
     found = assess(problem)
-    over = over_rewards(problem, found).goals
+    over = found.over_rewards.goals
     assert [(each.goal.kind.value, each.met, each.fails) for each in over] == [
         ("guarantee", None, False),
     ]
@@ -170,7 +179,7 @@ def test_a_share_of_what_is_earned_is_looked_at_under_all_of_them(tmp_path):
         text = f'{SEES_AN_END}[plan]\nmax_loss = "{100 * share:g} %"\n'
         problem = read(tmp_path, text)
         found = assess(problem)
-        [loss] = over_rewards(problem, found).goals
+        [loss] = found.over_rewards.goals
         expert, worst = problem.expert.expectations, []
         for corner in itertools.product((0.8, 1.2), repeat=2):
             weights = problem.weights.copy()
@@ -189,7 +198,7 @@ def test_a_share_under_listed_rewards_is_that_of_each(tmp_path, share):
     rows = "cell 1,cell 5\n-1,1\n-0.2,1\n"
     text = f'[reward]\nplausible = "opinions.csv"\n[plan]\nmax_loss = "{100 * share:g} %"\n'
     problem = read(tmp_path, text, opinions=rows)
-    [loss] = over_rewards(problem, assess(problem)).goals
+    [loss] = assess(problem).over_rewards.goals
     expert, lost = problem.expert.expectations, []
     for weights in problem.rewards.points:
         least = ti.worst_case(problem.mdp, problem.worldview, weights, problem.expert)
@@ -204,7 +213,7 @@ def test_worth_buying_asks_for_what_the_file_does(tmp_path):
     for share, buys in ((2.0, False), (0.5, True)):
         problem = read(tmp_path, f"{WITHIN}[plan]\nmax_loss = {share * lost}\n")
         found = plan(problem)
-        worth = over_rewards(problem, found).worth
+        worth = found.worth_buying
         assert bool(found.taught) == any(each.share > 0 for each in worth) == buys
 
 
@@ -242,10 +251,49 @@ def test_money_that_is_never_short_changes_nothing_of_what_is_worth_buying(tmp_p
     for limit in ("", "max_cost = 99.0\n"):
         problem = read(tmp_path, f"{priced}[plan]\n{goal}{limit}")
         planned = plan(problem)
-        found.append((planned.taught, over_rewards(problem, planned).worth))
+        found.append((planned.taught, planned.worth_buying))
     assert found[0] == found[1] and any(each.share > 0 for each in found[0][1])
 
 
 def test_one_reward_has_no_such_section(tmp_path):
     problem = read(tmp_path, '[reward.weights]\n"cell 5" = 1.0\n')
-    assert problem.rewards is None and over_rewards(problem, assess(problem)) is None
+    assert problem.rewards is None and assess(problem).over_rewards is None
+
+
+def cheapest(problem, weights, guarantee):
+    """The features of the cheapest set with so much, or with what is shown has itself, by all
+    sets; each by an exact worst case."""
+    task = problem.task.with_weights(weights)
+    shown, found = task.demonstration, []
+    guarantee = min(guarantee, task.relative(weights @ shown.expectations) - 1e-6)
+    for count in range(len(task.names) + 1):
+        for chosen in itertools.combinations(range(len(task.names)), count):
+            view = task.worldview.extend(task.teachable[list(chosen)]) if chosen else task.worldview
+            if task.guaranteed(view, shown, problem.matching) >= guarantee - 1e-9:
+                found.append((float(task.costs[list(chosen)].sum()), count, chosen))
+    return min(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_plans_for_other_rewards_are_the_cheapest_there_are(tmp_path, seed):
+    """Against all sets of features, for all rewards that are listed."""
+    rng = np.random.default_rng(seed)
+    world = '[world]\nname = "gridworld"\nsize = 4\nblock = 2\nslip = 0.2\n'
+    rows = rng.normal(size=(5, 4)).round(3)
+    table = "\n".join(",".join(map(str, row)) for row in rows)
+    (tmp_path / "opinions.csv").write_text(f"{','.join(f'cell {i}' for i in range(4))}\n{table}\n")
+    text = world + '[reward]\nplausible = "opinions.csv"\n[learner]\nsees = []\n'
+    for i, cost in enumerate(rng.integers(1, 9, size=4)):
+        text += f'[[teach.feature]]\nname = "cell {i}"\ncost = {cost}.5\n'
+    mixed = (
+        "{ " + ", ".join(f'"cell {i}" = {w:.2f}' for i, w in enumerate(rows.mean(axis=0))) + " }"
+    )
+    text += f'[[teach.feature]]\nname = "mixed"\ncost = 7.25\nweights = {mixed}\n'
+    path = tmp_path / "problem.toml"
+    path.write_text(f"{text}[plan]\nguarantee = 0.7\n")
+    problem = ti.read_problem(path)
+    found = plan(problem).worth_buying
+    assert {(each.tried, each.exact) for each in found} == {(5, 5)}
+    bought = [cheapest(problem, row, 0.7)[-1] for row in rows]
+    shares = [np.mean([i in each for each in bought]) for i in range(5)]
+    assert [each.share for each in found] == pytest.approx(shares)

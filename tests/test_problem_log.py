@@ -15,7 +15,7 @@ from pyarrow import parquet
 import teachirl as ti
 from problem_files import message_of
 from teachirl.app import cli
-from teachirl.app.decisions import assess, log_doubt, over_rewards, plan
+from teachirl.app.decisions import assess, log_doubt, plan
 from teachirl.app.document.documents import answer
 from teachirl.app.problem import read_problem
 from teachirl.app.render.json import contents
@@ -380,8 +380,11 @@ def test_several_rewards_beside_a_log(folder):
     """A share of each weight, and a list: what is said is what `certify` says of the model."""
     path = changed(folder, "[reward.weights]", "[reward]\nwithin = 0.2\n[reward.weights]")
     problem = read_problem(path)
-    over = over_rewards(problem, plan(problem))
-    assert over.certificate.confidence == 0.95 and over.worth[0].tried == 12
+    found = plan(problem)
+    assert found.over_rewards.certificate.confidence == 0.95
+    assert {(each.tried, each.exact) for each in found.worth_buying} == {(12, 0)}
+    told = contents(answer(problem, found))["plausible"]
+    assert any("not all sets of features were searched." in each for each in told)
     (folder / "rewards.csv").write_text("home,cold,chance\n10,-1,0.6\n5,-1,0.3\n1,-3,0.1\n")
     changed(folder, "[reward.weights]\nhome = 10.0\ncold = -1.0\n", REWARDS)
     problem = read_problem(path)

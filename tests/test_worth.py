@@ -7,9 +7,8 @@ import pytest
 
 import teachirl as ti
 from results import written
-from teachirl.app.decisions import Cut, assess, expert_account, frontier, over_rewards, plan
+from teachirl.app.decisions import Cut, assess, expert_account, frontier, plan
 from teachirl.app.decisions.worth import at_stake, risk_misleads, stretched, whole_range, worth_of
-from teachirl.app.document import plausible
 from teachirl.app.document.charts import plan_figure
 from teachirl.app.document.documents import answer
 from teachirl.app.problem import Show
@@ -403,14 +402,13 @@ sees = ["cell 3"]
         assert repr(offered.status) == repr(chosen.status) == "OPTIMAL"
         assert offered.guaranteed == chosen.guaranteed
 
-    def test_plans_for_other_rewards_that_buy_otherwise(self, courier, monkeypatch):
+    def test_plans_for_other_rewards_that_buy_otherwise(self, courier):
         problem = courier(SPILLS, SPILT, DETECTORS, "[reward]\nwithin = 0.1")
         found = plan(problem)
-        over = over_rewards(problem, found)
+        one = found.worth_buying[0]
         for always, why in (("acid", False), ("delivery", True)):
-            worth = (replace(over.worth[0], name=always, share=1.0),)
-            other = replace(over, worth=worth)
-            monkeypatch.setattr(plausible, "over_rewards", lambda *_, other=other: other)
+            found.__dict__["worth_buying"] = (replace(one, name=always, share=1.0),)
             [told] = [each for each in said(problem, found)["plausible"] if "Worth" in each]
             assert told.startswith(f"Worth buying whatever the reward: {always};")
-            assert told.endswith("whole sets were searched, and it does without delivery.") == why
+            assert "For each of them all sets of features were searched." in told
+            assert told.endswith("for the weights in the file, does without delivery.") == why

@@ -3,8 +3,8 @@
 A share of the way from the worst policy to the best says little where the worst is very bad: a loss
 of half the reward can be 3 % of it. So a goal can also be an amount: of reward, of reward lost
 against the expert, or of a feature. What is guaranteed of a feature is the most, or the least, that
-a policy has of it which looks right to the learner: `best_case` and `worst_case` with the feature
-as weights.
+a policy has of it which looks right to the learner: the worst case of a reward that is the feature
+itself, or its opposite.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from ..arrays import Floats
 from ..demonstrations.demonstration import Demonstration
 from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
-from ..guarantees.worst_case import best_case, worst_case
 from ..mdp.estimated import EstimatedMDP
 from ..mdp.occupancy import expectation_error
 from ..mdp.plan import Plan
@@ -365,21 +364,16 @@ class TaskGoals:
     ) -> float:
         """The most, or the least, of a feature that a policy has which looks right."""
         assert goal.feature is not None
-        search, (most, least) = best_case if goal.most else worst_case, self._range(goal.feature)
+        most, least = self._range(goal.feature)
+        anyway = most.upper if goal.most else least.lower
         if max_seconds == 0.0:
-            return most.upper if goal.most else least.lower
-        found = search(
-            self.task.model,
-            view,
-            _alone(self.task, goal.feature),
-            shown,
-            matching.within(view, shown),
-            tolerance=CLOSE,
-            max_seconds=max_seconds,
+            return anyway
+        found = self.task_of(goal).worst_case(
+            view, shown, matching, tolerance=CLOSE, max_seconds=max_seconds
         )
         if found.status is WorstCaseStatus.INFEASIBLE:
-            return most.upper if goal.most else least.lower
-        return min(found.upper, most.upper) if goal.most else max(found.lower, least.lower)
+            return anyway
+        return min(-found.lower, anyway) if goal.most else max(found.lower, anyway)
 
 
 def _alone(task: Task, feature: int) -> Floats:

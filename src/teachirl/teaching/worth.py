@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import InvalidInputError, require
 from ..learners import MinNormPoint
 from ..mdp import clock
@@ -35,6 +38,7 @@ class FeatureWorth:
     least, median : float, the guaranteed relative performance that it adds if it is the first to be
         taught, at least and in the median over the rewards
     tried : int, under how many rewards
+    exact : int, for how many of them all sets of features were searched for the plan
 
     Examples
     --------
@@ -48,6 +52,7 @@ class FeatureWorth:
     least: float
     median: float
     tried: int
+    exact: int = 0
 
     @property
     def always(self) -> bool:
@@ -104,33 +109,80 @@ def worth_buying(
     several.check(task.mdp)
     require(tried >= 1, f"tried must be at least 1, got {tried!r}")
     matching = matching or Matching(None)
-    points = several.points if not several.convex and len(several.points) <= tried else None
-    points = several.draw(rng, tried) if points is None else points
-    points = points[points.any(axis=1)]
     deadline = clock.seconds() + max_seconds
-    bought, gains = list[NDArray[np.bool_]](), list[list[float]]()
+    return worth_over(
+        task,
+        some_of(several, rng, tried),
+        lambda other: greedily(
+            other, teacher, until=until, budget=budget, max_cost=max_cost, matching=matching
+        ),
+        matching,
+        over=lambda: clock.seconds() > deadline,
+    )
+
+
+def some_of(several: Rewards, rng: np.random.Generator, most: int) -> Floats:
+    """array [n, k], the weights of rewards that are not all 0: those that are listed or sampled, if
+    they are no more than `most`; else so many that are drawn."""
+    few = not several.convex and len(several.points) <= most
+    points = several.points if few else several.draw(rng, most)
+    return np.asarray(points[points.any(axis=1)])
+
+
+class Bought(NamedTuple):
+    """What a plan for one reward buys, and whether all sets of features were searched for it."""
+
+    features: tuple[int, ...]
+    exact: bool
+
+
+def worth_over(
+    task: Task,
+    points: Floats,
+    bought: Callable[[Task], Bought],
+    matching: Matching,
+    *,
+    over: Callable[[], bool],
+) -> tuple[FeatureWorth, ...]:
+    """For each feature, in how many plans it is bought.
+
+    Parameters
+    ----------
+    task : Task
+    points : array [n, k], weights of rewards
+    bought : what a plan for one of them buys, given the task with that reward
+    matching : Matching, how closely learners match
+    over : whether time is up, asked before every reward but the first
+
+    Returns
+    -------
+    tuple of FeatureWorth, one a teachable feature, in their order
+    """
+    bought_by, gains, exact = list[NDArray[np.bool_]](), list[list[float]](), 0
     for w in points:
-        if bought and clock.seconds() > deadline:
+        if bought_by and over():
             break
         other = task.with_weights(w)
-        kept = _bought(other, teacher, until, budget, max_cost, matching)
-        bought.append(np.isin(np.arange(len(task.names)), kept))
+        found = bought(other)
+        exact += found.exact
+        bought_by.append(np.isin(np.arange(len(task.names)), found.features))
         gains.append(_gains(other, matching))
-    shares, added = np.mean(bought, axis=0), np.array(gains)
+    shares, added, tried = np.mean(bought_by, axis=0), np.array(gains), len(bought_by)
     return tuple(
-        FeatureWorth(name, float(share), float(each.min()), float(np.median(each)), len(bought))
+        FeatureWorth(name, float(share), float(each.min()), float(np.median(each)), tried, exact)
         for name, share, each in zip(task.names, shares, added.T, strict=True)
     )
 
 
-def _bought(
+def greedily(
     task: Task,
     teacher: Teacher,
+    *,
     until: float | Goals | None,
     budget: int | None,
     max_cost: float,
     matching: Matching,
-) -> tuple[int, ...]:
+) -> Bought:
     """What a teacher's plan for one reward buys, as far as it is needed; prices always count."""
     lesson = teach(
         task,
@@ -146,7 +198,8 @@ def _bought(
     taught = [int(each.taught) for each in lesson.rounds[1:] if each.taught is not None]
     asked = until if isinstance(until, Goals) else Goals(guarantee=until)
     goals, shown = asked.of(task), task.demonstration
-    return needed(goals, taught, shown, matching, room=CLOSELY, tolerance=CLOSELY)
+    kept = needed(goals, taught, shown, matching, room=CLOSELY, tolerance=CLOSELY)
+    return Bought(kept, exact=False)
 
 
 def _gains(task: Task, matching: Matching) -> list[float]:
@@ -162,4 +215,4 @@ def _gains(task: Task, matching: Matching) -> list[float]:
     return [max(guaranteed(row) - before, 0.0) for row in task.teachable]
 
 
-__all__ = ["FeatureWorth", "worth_buying"]
+__all__ = ["Bought", "FeatureWorth", "greedily", "some_of", "worth_buying", "worth_over"]

@@ -42,9 +42,11 @@ def certify(
 
     Exit code 3 if less is guaranteed than --at-least asks for.
     """
-    from ...figures.digits import asked, percent_at_least
-    from ..decisions import SAME_GUARANTEE, assess
+    from ...figures.digits import asked
+    from ...teaching.goals import Goals
+    from ..decisions import assess
     from ..document.documents import answer, report
+    from ..document.goals import amount_of
 
     with deciding(file, sees, sets) as (problem, progress):
         with keeping(resume) as kept:
@@ -54,8 +56,10 @@ def certify(
         if out is not None:
             write_report(out, report(problem, found))
     end_if_interrupted(found.patience.cut)
-    if at_least is not None and found.guaranteed < at_least - SAME_GUARANTEE:
-        have, wanted = percent_at_least(found.guaranteed), asked(at_least)
+    # As a goal of the file's is: up to rounding of the reward, whatever counts as 0.
+    (goal,) = Goals(guarantee=at_least).of(problem.task) if at_least is not None else (None,)
+    if goal is not None and goal.missing_at(found.guaranteed):
+        have, wanted = amount_of(goal, found.guaranteed), asked(goal.wanted)
         own = problem.asked.guarantee
         other = "" if own in (None, at_least) else f" (the file's plan.guarantee for {asked(own)})"
         end_as_missed(f"--at-least asks for {wanted}{other}, {have} are guaranteed")

@@ -44,7 +44,7 @@ def teach(
                 seconds=unlimited(seconds),
                 progress=progress,
                 kept=kept,
-                watch=live_table(progress),
+                watch=live_table(problem, progress),
             )
         print_document(answer(problem, found), as_json, progress)
         if out is not None:

@@ -15,7 +15,7 @@ from .log_doubt import LogDoubt, PairDoubt, log_doubt
 from .once_recorded import OnceRecorded
 from .patience import Cut, Patience, TooLittleTimeError
 from .planning import plan
-from .plausible import GoalOver, OverRewards, over_rewards
+from .plausible import GoalOver, OverRewards
 from .policies import policies
 from .readings import Enough, Reading, Readings
 from .set_search import Known, Watch
@@ -88,7 +88,6 @@ __all__ = [
     "frontier",
     "log_doubt",
     "news",
-    "over_rewards",
     "plan",
     "policies",
     "undiscounted",

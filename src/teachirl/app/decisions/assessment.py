@@ -26,9 +26,17 @@ from .expert import ExpertAccount, account_in_time
 from .kept import Kept, Proof
 from .misses import if_missed
 from .patience import Cut, Patience
+from .plausible import OverRewards, over_rewards
 from .readings import Readings, readings
 from .simulations import LEARNERS, Simulated, simulate
-from .stakes import Stakes, expectations_there, matching_witness, stakes, unfinished
+from .stakes import (
+    Stakes,
+    expectations_there,
+    matching_witness,
+    shown_briefly,
+    stakes,
+    unfinished,
+)
 
 # Seconds that the theorems, and then the learners, take at most: they bind nobody.
 ASIDE = 30.0
@@ -82,7 +90,6 @@ class Assessment:
     witness : the worst policy that could be mistaken for what is shown; None if none was found
     differences : how that differs from what is shown, what costs most first; features that differ
         by rounding are left out
-    compared : whether these are known; there may have been no time to evaluate the worst policy
     proved : Certificate, what the guarantee rests on: without the theorems
     problem : Problem that it is about
     patience : Patience, how long the rest may take; its `cut` says whether that was too short
@@ -105,7 +112,6 @@ class Assessment:
     demonstration: Demonstration
     witness: Policy | None
     differences: tuple[Difference, ...]
-    compared: bool
     proved: Certificate
     problem: Problem
     patience: Patience
@@ -155,6 +161,12 @@ class Assessment:
                     )
         self.parts[0].advance()
         return found
+
+    @cached_property
+    def over_rewards(self) -> OverRewards | None:
+        """What holds under all plausible rewards; None if one is given, or there was no time."""
+        problem, shown = self.problem, self.demonstration
+        return over_rewards(problem, problem.worldview, shown, self.patience)
 
     @cached_property
     def sensitivity(self) -> Sensitivity | None:
@@ -238,9 +250,11 @@ def assess(
         shown, mismatch = task.demonstration, problem.matching.within(view, task.demonstration)
         best, worst = task.simulated
     found, proved = _proved(problem, mismatch, patience, kept or Kept())
+    early = unfinished(found)
     known: dict[str, Any] = {"known": found, "least": proved.least_reward}
     promise = goals.promise(view, shown, problem.matching, max_seconds=patience.left(), **known)
-    there = expectations_there(problem, found, patience)
+    found = shown_briefly(problem, view, shown, found)
+    there = expectations_there(problem, found)
     risk, hidden = _hidden(problem, patience)
     return Assessment(
         best=best.value,
@@ -249,19 +263,16 @@ def assess(
         weights=problem.weights,
         account=account_in_time(problem, patience),
         readings=readings(problem, view, patience),
-        doubt=weight_doubt(
-            problem, view, shown, promise.performance, patience, unfinished=unfinished(found)
-        ),
+        doubt=weight_doubt(problem, view, shown, promise.performance, patience, unfinished=early),
         risk=risk,
         blind_spot=hidden,
         guaranteed=promise.performance,
-        stakes=stakes(problem, shown, promise, there, patience.last),
+        stakes=stakes(problem, shown, promise, there, early, patience.last),
         mismatch=mismatch,
         confidence=proved.confidence,
         demonstration=shown,
         witness=matching_witness(found),
         differences=_apart(problem, there),
-        compared=there is not None,
         proved=proved,
         problem=problem,
         patience=patience,

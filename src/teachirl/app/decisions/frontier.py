@@ -23,7 +23,7 @@ from .misses import if_missed
 from .patience import GRACE, Cut, Patience
 from .set_search import SetSearch, Watch
 from .sought import lean, limits, sought
-from .stakes import Stakes, expectations_there, stakes, unfinished
+from .stakes import Stakes, expectations_there, shown_briefly, stakes, unfinished
 from .worth import WORTH
 
 # How long to search, unless told otherwise: as long as one likes to wait for a table.
@@ -313,8 +313,8 @@ def _stakes(search: SetSearch, limited: LimitedSets | None, chosen: int) -> Stak
         before=limited.known(chosen) if limited is not None and stop else None,
         max_seconds=0.0 if stop else seconds,
     )
-    there = expectations_there(problem, found, patience)
-    return stakes(problem, shown, promise, there, patience.last)
+    there = expectations_there(problem, shown_briefly(problem, view, shown, found))
+    return stakes(problem, shown, promise, there, unfinished(found), patience.last)
 
 
 __all__ = ["SECONDS", "Frontier", "Point", "frontier"]

@@ -158,4 +158,4 @@ class Patience:
             yield
 
 
-__all__ = ["GRACE", "Cut", "Patience", "TooLittleTimeError"]
+__all__ = ["BRIEFLY", "GRACE", "Cut", "Patience", "TooLittleTimeError"]

@@ -25,7 +25,7 @@ from .kept import Kept
 from .patience import Cut, Patience
 from .set_search import Watch
 from .set_to_teach import Searched, SetToTeach, set_to_teach
-from .stakes import expectations_there, matching_witness, stakes, unfinished
+from .stakes import expectations_there, matching_witness, shown_briefly, stakes, unfinished
 from .teaching_plan import Ending, TeachingPlan
 from .ways import Way, leaner
 from .worth import worth_of
@@ -109,9 +109,10 @@ def _explained(
     stop, ending = _where_to_stop(problem, chosen, moments)
     last, demonstration = moments[stop], moments[stop].demonstration
     assert last.promise is not None and last.worst_case is not None
-    witness, there = matching_witness(last.worst_case), None
+    early, case, there = unfinished(last.worst_case), last.worst_case, None
     if problem.world.model is None:
-        there = expectations_there(problem, last.worst_case, patience)
+        case = shown_briefly(problem, last.view, demonstration, case)
+        there = expectations_there(problem, case)
     show = _shown(problem, moments[: stop + 1], patience)
     below, gap = _below(problem, moments, patience), _gap(lesson, stop, patience)
     apart = _from_optimal(problem, demonstration, patience)
@@ -123,13 +124,13 @@ def _explained(
         steps=tuple(steps),
         stop=stop,
         ending=ending,
-        stakes=stakes(problem, demonstration, last.promise, there, patience.last),
+        stakes=stakes(problem, demonstration, last.promise, there, early, patience.last),
         cap=_cap(problem, lesson, ending),
         gap=gap,
         below=below,
         view=last.view,
         demonstration=demonstration,
-        witness=witness,
+        witness=matching_witness(case),
         show=show,
         differences=apart,
         lesson=lesson,

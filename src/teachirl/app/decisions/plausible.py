@@ -1,8 +1,7 @@
-"""What is guaranteed if the reward is any of the plausible ones, and what is worth buying then."""
+"""What is guaranteed if the reward is any of the plausible ones."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,16 +13,13 @@ from ...guarantees.plausible.certificate import RewardsCertificate
 from ...guarantees.plausible.judgement import Criterion, Judgement
 from ...mdp.rewards.rewards import Rewards, RewardsKind
 from ...precision import ROUNDED
-from ...teachers import GapGreedy
 from ...teaching.goal import Goal, GoalKind
-from ...teaching.worth import FeatureWorth, worth_buying
 from ...views.worldview import Worldview
 from ..problem import Problem
-from .assessment import Assessment
-from .teaching_plan import TeachingPlan
+from .patience import Patience
 
-# Seconds for the guarantee, and for the plans for other rewards, of which so many are made.
-ASIDE, TRIED = 60.0, 12
+# Seconds for the guarantee, and for each goal.
+ASIDE = 60.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +74,10 @@ class OverRewards:
     Attributes
     ----------
     certificate : RewardsCertificate, of what is shown and seen, as things stand or after a plan
-    worth : tuple of FeatureWorth, what is worth buying; empty as things stand
     goals : tuple of GoalOver, the file's goals about the reward; limits do not depend on it
     """
 
     certificate: RewardsCertificate
-    worth: tuple[FeatureWorth, ...]
     goals: tuple[GoalOver, ...] = ()
 
 
@@ -122,13 +116,17 @@ def certified_over_rewards(
     )
 
 
-def over_rewards(problem: Problem, found: Assessment | TeachingPlan) -> OverRewards | None:
-    """What is guaranteed under all plausible rewards, as things stand or once a plan is followed.
+def over_rewards(
+    problem: Problem, view: Worldview, shown: Demonstration, patience: Patience
+) -> OverRewards | None:
+    """What is guaranteed under all plausible rewards.
 
     Parameters
     ----------
     problem : Problem
-    found : Assessment or TeachingPlan
+    view : Worldview, what learners see, as things stand or once a plan is followed
+    shown : Demonstration, what they are then shown
+    patience : Patience
 
     Returns
     -------
@@ -137,35 +135,20 @@ def over_rewards(problem: Problem, found: Assessment | TeachingPlan) -> OverRewa
     rewards = problem.rewards
     if rewards is None:
         return None
-    return found.patience.spared(lambda: _over(problem, rewards, found))
+    return patience.spared(lambda: _over(problem, rewards, view, shown, patience))
 
 
-def _over(problem: Problem, rewards: Rewards, found: Assessment | TeachingPlan) -> OverRewards:
-    task, view, shown = problem.task, problem.worldview, problem.task.demonstration
-    worth: tuple[FeatureWorth, ...] = ()
-    if isinstance(found, TeachingPlan):
-        view, shown = found.view, found.demonstration
-    seconds = min(found.patience.left(), ASIDE)
+def _over(
+    problem: Problem, rewards: Rewards, view: Worldview, shown: Demonstration, patience: Patience
+) -> OverRewards:
+    seconds = min(patience.left(), ASIDE)
     certificate = certified_over_rewards(problem, rewards, view, shown, seconds)
-    if isinstance(found, TeachingPlan) and len(task.names):
-        worth = worth_buying(
-            task,
-            GapGreedy(),
-            rng=np.random.default_rng(problem.seed),
-            rewards=rewards,
-            tried=TRIED,
-            until=problem.asked or None,
-            budget=problem.budget,
-            max_cost=math.inf if problem.max_cost is None else problem.max_cost,
-            matching=problem.matching,
-            max_seconds=min(found.patience.left(), ASIDE),
-        )
     goals = tuple(
-        _goal_over(problem, rewards, view, shown, goal, certificate, found)
+        _goal_over(problem, rewards, view, shown, goal, certificate, patience)
         for goal in problem.goals
         if goal.kind is not GoalKind.LIMIT
     )
-    return OverRewards(certificate, worth, goals)
+    return OverRewards(certificate, goals)
 
 
 def _goal_over(
@@ -175,11 +158,11 @@ def _goal_over(
     shown: Demonstration,
     goal: Goal,
     certificate: RewardsCertificate,
-    found: Assessment | TeachingPlan,
+    patience: Patience,
 ) -> GoalOver:
     """Whether a goal is met under all of the rewards."""
     share = problem.asked.max_loss_share if goal.computed else None
-    proved = _certified(problem, rewards, view, shown, goal, certificate, found)
+    proved = _certified(problem, rewards, view, shown, goal, certificate, patience)
     if proved is None or share is None:
         return GoalOver(goal, proved)
     return GoalOver(goal, proved, share * least_earned(rewards, problem.expert.expectations))
@@ -229,7 +212,7 @@ def _certified(
     shown: Demonstration,
     goal: Goal,
     certificate: RewardsCertificate,
-    found: Assessment | TeachingPlan,
+    patience: Patience,
 ) -> RewardsCertificate | None:
     """What is proved of a goal; None where it counts from what changes with the reward: another
     policy than the worst or than is shown, or an expert or a world known roughly; or where a share
@@ -244,7 +227,7 @@ def _certified(
     ):
         return None
     what = Criterion.GAP if goal.kind is GoalKind.MAX_LOSS else Criterion.REWARD
-    seconds = min(found.patience.left(), ASIDE)
+    seconds = min(patience.left(), ASIDE)
     return certified_over_rewards(problem, rewards, view, shown, seconds, what)
 
 

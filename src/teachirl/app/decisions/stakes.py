@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
 from ...guarantees.bounds import WorstCaseBounds, WorstCaseStatus
-from ...mdp.occupancy import feature_expectations
+from ...mdp import clock
+from ...mdp.occupancy import expectations_of
 from ...mdp.policy import Policy
 from ...precision import SEARCH_TIE, up
 from ...teaching.goal import Goal, Promise
+from ...views.worldview import Worldview
 from ..problem import Baseline, Problem
 from .comparison import Difference, differences
 from .instead import idle_of
-from .patience import Patience
+from .patience import BRIEFLY
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class Stakes:
     shown : what is shown earns, where that is something else than what the expert does; else None
     shown_of_it : how much of that feature is in what is shown; None if that is not told, or none
         loses
+    early : whether the search for the worst policy that looks right ended early: there may be a
+        worse one than that in `most_lost`
     """
 
     performance: float
@@ -77,6 +81,7 @@ class Stakes:
     idle_reward: float
     shown: float | None = None
     shown_of_it: float | None = None
+    early: bool = False
 
     @property
     def worse_than_nothing(self) -> bool:
@@ -95,6 +100,7 @@ def stakes(
     shown: Demonstration,
     promise: Promise,
     worst: Floats | None,
+    early: bool = False,
     until: float = math.inf,
 ) -> Stakes:
     """What a promise means.
@@ -106,6 +112,7 @@ def stakes(
     promise : Promise
     worst : array [k], the feature expectations of the worst policy that looks right; None if they
         are not known
+    early : whether the search for it ended early, so that there may be a worse one
     until : when to do without what doing nothing earns, by `clock.seconds`
 
     Returns
@@ -137,6 +144,7 @@ def stakes(
         float(waiting.sum()),
         float(weights @ amounts) + 0.0 if other else None,
         float(there[most.name]) if other and most is not None else None,
+        early,
     )
 
 
@@ -150,26 +158,58 @@ def unfinished(found: WorstCaseBounds) -> bool:
     return found.status is WorstCaseStatus.OUT_OF_BUDGET
 
 
-def expectations_there(
-    problem: Problem, found: WorstCaseBounds, patience: Patience
-) -> Floats | None:
+def shown_briefly(
+    problem: Problem, view: Worldview, shown: Demonstration, found: WorstCaseBounds
+) -> WorstCaseBounds:
+    """A worst case that was cut short before a policy was known that looks right and loses: what a
+    moment more finds, as a headline says through what most is lost; else the same.
+
+    Parameters
+    ----------
+    problem : Problem
+    view : Worldview, what is seen
+    shown : Demonstration
+    found : WorstCaseBounds, of these
+    """
+    task, shown_reward = problem.task, problem.task.weights @ shown.expectations
+    room = SEARCH_TIE * (task.best.value - task.worst.value)
+    known = problem.world.model is None  # else the worst policy has a world of its own
+    if not (known and unfinished(found)) or found.upper < shown_reward - room:
+        return found
+    other = clock.in_time(
+        clock.seconds() + BRIEFLY,
+        lambda: task.worst_case(view, shown, problem.matching, max_seconds=0.5 * BRIEFLY),
+    )
+    better = other is not None and other.upper < found.upper
+    return other if other is not None and better else found
+
+
+def expectations_there(problem: Problem, found: WorstCaseBounds) -> Floats | None:
     """The feature expectations [k] of the worst policy that looks right, in the world where it
-    does; None if there is none, or no time to evaluate it.
+    does; None if none was found. How often it is where is known from the search: that takes no
+    time.
 
     Parameters
     ----------
     problem : Problem
     found : WorstCaseBounds
-    patience : Patience
     """
-    witness, world = matching_witness(found), problem.mdp if found.world is None else found.world
-    if witness is None:
+    world = problem.mdp if found.world is None else found.world
+    if matching_witness(found) is None or found.occupancy is None:
         return None
-    return patience.spared(lambda: feature_expectations(world, witness))
+    return expectations_of(world, found.occupancy)
 
 
 def _first_lost(apart: Sequence[Difference]) -> Difference | None:
     return apart[0] if apart and apart[0].lost > 0.0 else None
 
 
-__all__ = ["GoalResult", "Stakes", "expectations_there", "matching_witness", "stakes", "unfinished"]
+__all__ = [
+    "GoalResult",
+    "Stakes",
+    "expectations_there",
+    "matching_witness",
+    "shown_briefly",
+    "stakes",
+    "unfinished",
+]

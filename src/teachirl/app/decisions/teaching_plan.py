@@ -13,6 +13,7 @@ from ...precision import ROUNDED
 from ...selection.distance_from_optimal import GreedyGap
 from ...teaching.goal import GoalKind
 from ...teaching.lesson import Lesson
+from ...teaching.worth import FeatureWorth
 from ...views.worldview import Worldview
 from ..problem import Problem
 from .comparison import Difference, Shortfall
@@ -22,11 +23,13 @@ from .expert import ExpertAccount, account_in_time
 from .misses import if_missed
 from .once_recorded import OnceRecorded, once_recorded
 from .patience import Cut, Patience
+from .plausible import OverRewards, over_rewards
 from .readings import Reading, Readings, both_readings, readings
 from .set_search import Known
 from .set_to_teach import SetToTeach
 from .stakes import Stakes
 from .steps import Step
+from .whatever_reward import worth_buying
 from .worth import CLEARLY, at_stake
 
 
@@ -111,6 +114,21 @@ class TeachingPlan:
     def account(self) -> ExpertAccount:
         """What the expert does whose behaviour is demonstrated."""
         return account_in_time(self.problem, self.patience)
+
+    @cached_property
+    def over_rewards(self) -> OverRewards | None:
+        """What holds under all plausible rewards once it is followed; None if one is given, or
+        there was no time for it."""
+        return over_rewards(self.problem, self.view, self.demonstration, self.patience)
+
+    @cached_property
+    def worth_buying(self) -> tuple[FeatureWorth, ...]:
+        """What is worth buying whatever the reward; nothing if one is given, there is nothing to
+        teach, or there was no time for it."""
+        problem, rewards, patience = self.problem, self.problem.rewards, self.patience
+        if rewards is None or not len(problem.task.names):
+            return ()
+        return patience.spared(lambda: worth_buying(problem, rewards, patience)) or ()
 
     @cached_property
     def sensitivity(self) -> Sensitivity | None:

@@ -39,6 +39,7 @@ from .elements import (
 from .expert import baseline_words, what_the_expert_does
 from .inferred import other_weights
 from .notes import LEFT_OUT, cut_short, why_below
+from .plausible import asked_under_all
 from .rewards import costs, earned, guaranteed, lost_at_most, performance, reward_range
 from .sensitivity import how_frail
 from .stakes import (
@@ -95,6 +96,7 @@ def assessment_headline(problem: Problem, found: Assessment) -> Headline:
         how_frail(problem, found),
         other_weights(problem, found.doubt, "as things stand"),
         Sentence(_goals_now(found)),
+        asked_under_all(problem, found),
         cut_short(found.cut, found.patience.seconds, kept=found.unfinished),
         Sentence(hides, "blind_spot"),
     )
@@ -230,6 +232,7 @@ def _weights(problem: Problem, found: Assessment) -> Table:
 def what_is_guaranteed(problem: Problem, found: Assessment) -> Section:
     """What is proved of the learner before anything is taught, from loose to exact."""
     proved, scale = found.certificate, reward_range(problem)
+    share = partial(performance, problem)
     bounds = {each.name: each for each in proved.bounds}
     expert = what_is_shown(problem)
     said = {name: proved.in_words(each, scale, expert) for name, each in bounds.items()}
@@ -244,7 +247,7 @@ def what_is_guaranteed(problem: Problem, found: Assessment) -> Section:
         (
             Column("name", "by"),
             Column("reward", "reward at least", partial(guaranteed, problem)),
-            Column("performance", "performance", percent_at_least),
+            Column("performance", "performance", share),
             Column("behind", f"behind {expert} at most", partial(lost_at_most, problem)),
             Column("sentence", None, value=lambda each: said[each.name]),
             Column("assumes", None, value=lambda each: bounds[each.name].assumes),
@@ -277,12 +280,8 @@ def _could_go_wrong(problem: Problem, found: Assessment) -> Section:
     if found.differences:
         figure = differences_figure(found.differences, (what_is_shown(problem), "the worst"))
         worst = found.differences[0]
-        said = (
-            most_lost(problem, worst, found.stakes.loss, whose=called) if worst.lost > 0.0 else ""
-        )
+        said = most_lost(problem, worst, found.stakes, whose=called) if worst.lost > 0.0 else ""
         elements = (Sentence(said), figure, table)
-    elif found.witness is not None and not found.compared:
-        elements = (Sentence("There was no time to see how it differs."), table)
     elif found.witness is not None:
         elements = (Sentence(f"It has as much of each feature as {what_is_shown(problem)}."), table)
     return Section(title, elements)
@@ -305,7 +304,7 @@ def what_learners_do(problem: Problem, found: Assessment) -> Section:
             Column(
                 "performance",
                 "performance",
-                lambda x: NOTHING if x is None else percent_at_least(x),
+                lambda x: NOTHING if x is None else performance(problem, x),
             ),
             Column("mismatch", "mismatch", lambda x: NOTHING if x is None else small(x)),
             Column("ended", "how it ended", value=lambda each: _ended(each, transitions, rows)),

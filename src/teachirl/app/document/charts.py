@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from ...arrays import Floats
-from ...figures.digits import counted, percent_at_least
+from ...figures.digits import counted
 from ...figures.records import Contrast, Curve, Panel, Points
 from ..decisions import Difference, Frontier, TeachingPlan
 from ..decisions.worth import risk_misleads
+from ..problem import Problem
 from .elements import Figure
+from .rewards import performance
 
 # More bars would be too thin to tell apart.
 MOST_BARS = 12
@@ -56,7 +59,7 @@ def plan_figure(plan: TeachingPlan, base: str) -> Figure | None:
     plan : TeachingPlan
     base : who has a performance of 0 %
     """
-    steps = plan.steps
+    steps, share = plan.steps, partial(performance, plan.problem)
     if len(steps) < 2:
         return None
     cost = np.array([step.cost for step in steps])
@@ -79,10 +82,10 @@ def plan_figure(plan: TeachingPlan, base: str) -> Figure | None:
         ),
     ]
     told = [
-        f"Guaranteed performance against cost: from {percent_at_least(steps[0].guaranteed)} at "
-        f"cost {cost[0]:g} to {percent_at_least(steps[-1].guaranteed)} at cost {cost[-1]:g}; "
-        f"simulated, from {percent_at_least(steps[0].performance)} to "
-        f"{percent_at_least(steps[-1].performance)}. Stop at cost {cost[plan.stop]:g}.",
+        f"Guaranteed performance against cost: from {share(steps[0].guaranteed)} at cost "
+        f"{cost[0]:g} to {share(steps[-1].guaranteed)} at cost {cost[-1]:g}; simulated, from "
+        f"{share(steps[0].performance)} to {share(steps[-1].performance)}. Stop at cost "
+        f"{cost[plan.stop]:g}.",
     ]
     if not risk_misleads(plan.problem):
         risk = np.array([step.risk for step in steps])
@@ -106,9 +109,9 @@ def _zoomed(*curves: Floats) -> tuple[float, float]:
     return float(low - edge), float(high + edge)
 
 
-def frontier_figure(frontier: Frontier) -> Figure:
+def frontier_figure(problem: Problem, frontier: Frontier) -> Figure:
     """What is guaranteed for each cost."""
-    points = frontier.points
+    points, share = frontier.points, partial(performance, problem)
     cost = np.array([point.cost for point in points])
     guaranteed = 100 * np.array([point.guaranteed for point in points])
     # The last set stays the best for every larger budget.
@@ -127,21 +130,22 @@ def frontier_figure(frontier: Frontier) -> Figure:
         (Panel("Guaranteed", "cost", "performance, %", tuple(marks), y_range=zoom),),
         (
             f"A rising curve of {counted(len(cost), 'step')}: "
-            f"{percent_at_least(points[0].guaranteed)} are guaranteed at cost {cost[0]:g}, "
-            f"{percent_at_least(points[-1].guaranteed)} from cost {cost[-1]:g}.",
+            f"{share(points[0].guaranteed)} are guaranteed at cost {cost[0]:g}, "
+            f"{share(points[-1].guaranteed)} from cost {cost[-1]:g}.",
         ),
     )
 
 
-def sensitivity_figure(points: Sequence[tuple[float, float]]) -> Figure:
+def sensitivity_figure(problem: Problem, points: Sequence[tuple[float, float]]) -> Figure:
     """What is guaranteed against how much the learner misses.
 
     Parameters
     ----------
+    problem : Problem
     points : of each mismatch, its share of what policies can change, and the performance
     """
     shares, performances = (100 * np.array(each) for each in zip(*points, strict=True))
-    first, last = points[0], points[-1]
+    first, last, share = points[0], points[-1], partial(performance, problem)
     zoom = _zoomed(performances)
     return Figure(
         "what a mismatch costs",
@@ -157,8 +161,8 @@ def sensitivity_figure(points: Sequence[tuple[float, float]]) -> Figure:
             ),
         ),
         (
-            f"A falling curve: {percent_at_least(first[1])} are guaranteed at a mismatch of "
-            f"{100 * first[0]:g} %, {percent_at_least(last[1])} at {100 * last[0]:g} %.",
+            f"A falling curve: {share(first[1])} are guaranteed at a mismatch of "
+            f"{100 * first[0]:g} %, {share(last[1])} at {100 * last[0]:g} %.",
         ),
     )
 

@@ -118,7 +118,7 @@ def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
     return Section(
         "What a budget buys",
         (
-            frontier_figure(found),
+            frontier_figure(problem, found),
             table,
             Sentence(_method(problem, found), "method"),
             *goals_elements(found.stakes),

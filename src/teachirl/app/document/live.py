@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from ...figures.digits import money, percent_at_least
+from ...figures.digits import money
 from ...study.progress import Progress
 from ..decisions import Known, Watch
+from ..problem import Problem
+from .rewards import performance
 
 # As many rows as leave room for the bars.
 ROWS = 12
 
 
-def live_table(progress: Progress) -> Watch | None:
+def live_table(problem: Problem, progress: Progress) -> Watch | None:
     """Who shows what sets guarantee above the bars; nobody if those are not drawn.
 
     Parameters
     ----------
+    problem : Problem that is searched
     progress : Progress
 
     Returns
@@ -24,7 +27,7 @@ def live_table(progress: Progress) -> Watch | None:
 
     def show(known: tuple[Known, ...]) -> None:
         rows = [
-            (money(each.cost), percent_at_least(each.guaranteed), ", ".join(each.features))
+            (money(each.cost), performance(problem, each.guaranteed), ", ".join(each.features))
             for each in known[-ROWS:]
         ]
         progress.show_table(("cost", "guaranteed by now", "teach"), rows)

@@ -25,7 +25,7 @@ from .elements import Data, Fact, Headline, Section, Sentence
 from .expert import baseline_words, of_little_use
 from .inferred import other_weights
 from .notes import cut_short, nearness, why_below
-from .plausible import asked_of_the_reward
+from .plausible import asked_of_the_reward, asked_under_all
 from .recordings import once_enough
 from .rewards import costs, earned, guaranteed, performance, reward_range
 from .sensitivity import how_frail
@@ -57,6 +57,7 @@ def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
     ), (
         Sentence(f"Teach, in this order: {names}." if names else "Teach nothing."),
         Sentence(why_to_stop(problem, plan), "reason"),
+        asked_under_all(problem, plan),
         Sentence(_searched(problem, plan), "searched"),
         Sentence(_nearly(problem, plan), "nearly"),
         Sentence(_part_way(problem, plan), "part_way"),

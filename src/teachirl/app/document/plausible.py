@@ -6,10 +6,11 @@ import numpy as np
 
 from ...figures.digits import asked, at_least, number, percent, percent_at_least, percent_at_most
 from ...teaching.goal import GoalKind
-from ..decisions import Assessment, GoalOver, OverRewards, Searched, TeachingPlan, over_rewards
+from ...teaching.worth import FeatureWorth
+from ..decisions import Assessment, GoalOver, OverRewards, Searched, Stakes, TeachingPlan
 from ..problem import Problem
 from .elements import Bullets, Column, Data, Element, Section, Sentence, Table
-from .goals import asked_for
+from .goals import amount_of, asked_for
 from .notes import LEFT_OUT
 
 # Weights that are told of the reward under which it is worst.
@@ -30,7 +31,7 @@ def if_the_reward_is_another(problem: Problem, found: Assessment | TeachingPlan)
     """
     then = isinstance(found, TeachingPlan)
     title = f"If the reward is any of these, {'after the plan' if then else 'as things stand'}"
-    over = over_rewards(problem, found)
+    over = found.over_rewards
     if problem.rewards is None:
         return Section(title, ())
     if over is None:
@@ -47,33 +48,98 @@ def if_the_reward_is_another(problem: Problem, found: Assessment | TeachingPlan)
             f"{percent_at_most(certificate.upper)} nothing is proved: {certificate.status}."
         )
     said += [_of_goal(problem, each) for each in over.goals]
-    sure = [each.name for each in over.worth if each.always]
-    if over.worth:
-        tried = f"the plans for all {over.worth[0].tried} plausible rewards that were tried"
-        said.append(
-            f"Worth buying whatever the reward: {', '.join(sure)}; {tried} buy it."
-            if sure
-            else f"No feature is in {tried}."
-        )
-        said[-1] += _not_in_the_plan(found, sure)
+    worth = found.worth_buying if isinstance(found, TeachingPlan) else ()
+    if isinstance(found, TeachingPlan) and worth:
+        said.append(_worth_buying(found, worth))
     elements: list[Element] = [Bullets(tuple(map(Sentence, said)), "plausible")]
-    elements += [_worst(problem, over), *_worth(over)]
+    elements += [_worst(problem, over), *_worth_table(worth)]
     elements.append(Data("over_rewards", lambda: _numbers(over)))
     return Section(title, tuple(elements))
 
 
-def _not_in_the_plan(found: Assessment | TeachingPlan, sure: list[str]) -> str:
-    """Why a plan does without features that all those plans buy."""
-    if not isinstance(found, TeachingPlan) or found.chosen.searched is Searched.TEACHER:
-        return ""
-    bought = {step.name for step in found.taught}
+def _worth_buying(plan: TeachingPlan, worth: tuple[FeatureWorth, ...]) -> str:
+    """What all plans for plausible rewards buy, and among which sets these were sought."""
+    sure = [each.name for each in worth if each.always]
+    tried = f"the plans for all {worth[0].tried} plausible rewards that were tried"
+    said = f"No feature is in {tried}."
+    if sure:
+        said = f"Worth buying whatever the reward: {', '.join(sure)}; {tried} buy it."
+    bought = {step.name for step in plan.taught}
     without = [name for name in sure if name not in bought]
-    if not without:
-        return ""
+    said = f"{said} {_searched(worth[0])}"
+    if not without or plan.chosen.searched is Searched.TEACHER:
+        return said
+    return f"{said} The plan above, for the weights in the file, does without {', '.join(without)}."
+
+
+def _searched(worth: FeatureWorth) -> str:
+    """Among which sets of features the plans for plausible rewards were sought."""
+    if worth.exact == worth.tried:
+        return "For each of them all sets of features were searched."
+    if worth.exact == 0:
+        return "They are the best that were found: not all sets of features were searched."
     return (
-        " They take one feature after another; for the plan above whole sets were searched, and it "
-        f"does without {', '.join(without)}."
+        f"For {worth.exact} of them all sets of features were searched; the others are the best "
+        "that were found in the time."
     )
+
+
+def asked_under_all(problem: Problem, found: Assessment | TeachingPlan) -> Sentence:
+    """Of the goals that are met under the weights that are planned for, which fail under other
+    plausible rewards, and which hold; empty if one reward is given.
+
+    Parameters
+    ----------
+    problem : Problem
+    found : Assessment or TeachingPlan
+
+    Returns
+    -------
+    Sentence
+    """
+    stakes: Stakes = found.stakes
+    met = {each.goal.number for each in stakes.goals if each.met}
+    over = found.over_rewards if problem.rewards is not None and met else None
+    goals = [] if over is None else [each for each in over.goals if each.goal.number in met]
+    said = {
+        "Under some plausible rewards this fails, which was asked for": [
+            each for each in goals if each.fails
+        ],
+        "Not proved of all plausible rewards, which was asked for": [
+            each for each in goals if each.met is False and not each.fails
+        ],
+        "Under all plausible rewards this holds, as asked for": [
+            each for each in goals if each.met
+        ],
+    }
+    return Sentence(
+        " ".join(
+            f"{what}: {'; '.join(_with_amount(problem, each) for each in those)}."
+            for what, those in said.items()
+            if those
+        ),
+        "under_all_rewards",
+    )
+
+
+def _with_amount(problem: Problem, over: GoalOver) -> str:
+    """A goal and, where it is not met under all of the rewards, what is guaranteed under all."""
+    amount = over.amount
+    if over.met or amount is None or over.allowed is not None:
+        return _wanted(problem, over)
+    said = amount_of(over.goal, amount)
+    said = {
+        GoalKind.GUARANTEE: f"{said} are guaranteed under all of them",
+        GoalKind.MAX_LOSS: f"up to {said} can be lost under one of them",
+    }.get(over.goal.kind, f"{said} is guaranteed under all of them")
+    return f"{_wanted(problem, over)} ({said})"
+
+
+def _wanted(problem: Problem, over: GoalOver) -> str:
+    """What a goal asks for, as the file says it."""
+    if over.goal.computed and problem.asked.max_loss_share is not None:
+        return f"a loss of at most {asked(problem.asked.max_loss_share)} of what the expert earns"
+    return asked_for(over.goal, *(() if over.amount is None else (over.amount,)))
 
 
 def one_of_several(problem: Problem, below: bool) -> Sentence:
@@ -118,9 +184,7 @@ def asked_of_the_reward(problem: Problem) -> bool:
 
 def _of_goal(problem: Problem, over: GoalOver) -> str:
     """Whether a goal is met under all of the rewards."""
-    wanted = asked_for(over.goal, *(() if over.amount is None else (over.amount,)))
-    if over.goal.computed and problem.asked.max_loss_share is not None:
-        wanted = f"a loss of at most {asked(problem.asked.max_loss_share)} of what the expert earns"
+    wanted = _wanted(problem, over)
     if over.certificate is None:
         return (
             f"Asked for: {wanted}. Whether that holds under all of these was not looked at, as "
@@ -165,8 +229,8 @@ def _worst(problem: Problem, over: OverRewards) -> Table:
     )
 
 
-def _worth(over: OverRewards) -> tuple[Table, ...]:
-    if not over.worth:
+def _worth_table(worth: tuple[FeatureWorth, ...]) -> tuple[Table, ...]:
+    if not worth:
         return ()
     return (
         Table(
@@ -178,8 +242,9 @@ def _worth(over: OverRewards) -> tuple[Table, ...]:
                 Column("least", "adds at least", percent_at_least),
                 Column("median", "in the median", percent),
                 Column("tried", None),
+                Column("exact", None),
             ),
-            tuple(sorted(over.worth, key=lambda each: -each.share)),
+            tuple(sorted(worth, key=lambda each: -each.share)),
             "worth_buying",
         ),
     )
@@ -200,10 +265,11 @@ def _numbers(over: OverRewards) -> dict[str, object]:
                 "wanted": each.goal.wanted,
                 "guaranteed": each.amount,
                 "met": each.met,
+                "fails": each.fails,
             }
             for each in over.goals
         ],
     }
 
 
-__all__ = ["asked_of_the_reward", "if_the_reward_is_another", "one_of_several"]
+__all__ = ["asked_of_the_reward", "asked_under_all", "if_the_reward_is_another", "one_of_several"]

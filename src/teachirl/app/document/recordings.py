@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from ...figures.digits import asked, at_most, money, percent_at_least, small
 from ..decisions import Assessment, Enough, OnceRecorded, Readings, TeachingPlan
 from ..problem import Problem, Show
 from .elements import Bullets, Column, Section, Sentence, Table
 from .notes import LEFT_OUT
-from .rewards import earned, guaranteed, reward_range
+from .rewards import earned, guaranteed, performance, reward_range
 from .stakes import who_earns
 
 
@@ -34,14 +37,14 @@ def what_the_recordings_say(
     if before is None:
         late = problem.show is Show.RECORDED and (known is not None or plan is not None)
         return Section(title, (Sentence(LEFT_OUT),) if late else ())
-    taught = plan is not None and bool(plan.taught)
+    taught, share = plan is not None and bool(plan.taught), partial(performance, problem)
     table = Table(
         "Two readings of the recordings",
         (
             Column("name", "if", value=lambda row: row[0].name),
             Column("mismatch", "up to", _up_to, lambda row: row[0].mismatch),
-            Column("guaranteed", "guaranteed", percent_at_least, lambda row: row[0].guaranteed),
-            *(() if then is None else _after_the_plan(taught)),
+            Column("guaranteed", "guaranteed", share, lambda row: row[0].guaranteed),
+            *(() if then is None else _after_the_plan(taught, share)),
             Column("confidence", "confidence", asked, lambda row: row[0].confidence),
         ),
         tuple(zip(before, before if then is None else then.both, strict=True)),
@@ -58,7 +61,7 @@ def what_the_recordings_say(
     return Section(title, (table, Bullets(tuple(map(Sentence, said)), "recorded")))
 
 
-def _after_the_plan(taught: bool) -> tuple[Column, ...]:
+def _after_the_plan(taught: bool, share: Callable[[float], str]) -> tuple[Column, ...]:
     """The same once something is taught; for programs alone if nothing is."""
     within, reached = "after the plan, up to", "guaranteed by the plan"
     return (
@@ -66,7 +69,7 @@ def _after_the_plan(taught: bool) -> tuple[Column, ...]:
         Column(
             "guaranteed_by_plan",
             reached if taught else None,
-            percent_at_least,
+            share,
             lambda row: row[1].guaranteed,
         ),
     )

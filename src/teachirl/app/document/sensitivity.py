@@ -124,7 +124,7 @@ def if_the_learner_misses(problem: Problem, found: Assessment | TeachingPlan) ->
             f"What is guaranteed at a few mismatches{AFTER if then else ''}", tuple(columns), rows
         ),
         *([] if all(near) else [Sentence(NONE_SO_NEAR)]),
-        *([sensitivity_figure(points)] if points else []),
+        *([sensitivity_figure(problem, points)] if points else []),
         Data(
             "sensitivity",
             lambda: [

@@ -98,7 +98,7 @@ def in_reward(problem: Problem, stakes: Stakes, when: str) -> str:
     said = f"{when}, a learner {who} may earn {less}."
     if lost is None:
         return said
-    return f"{said} {most_lost(problem, lost, stakes.loss, stakes.shown_of_it)}"
+    return f"{said} {most_lost(problem, lost, stakes, stakes.shown_of_it)}"
 
 
 def nothing_lost(problem: Problem, stakes: Stakes) -> bool:
@@ -119,18 +119,23 @@ def _at_most_earned(problem: Problem) -> str:
 
 
 def most_lost(
-    problem: Problem, lost: Difference, loss: float, shown: float | None = None, whose: str = ""
+    problem: Problem,
+    lost: Difference,
+    stakes: Stakes,
+    shown: float | None = None,
+    whose: str = "",
 ) -> str:
     """The feature whose change costs most, with both amounts, of which the first is the expert's
     unless it is said `whose`; and the amount in what is shown, if that is another. Of the whole
-    `loss` it is a part, or all."""
+    loss it is a part, or all; of a search that ended early, what is known by then."""
     expert, other = alike(lost.expert, lost.other)
     whose = whose or ("in the recordings" if recorded(problem) else f"for {the_expert(problem)}")
     if shown is not None:
         whose += f", {alike(shown, lost.expert)[0]} in what is shown"
     return (
-        f"Most can be lost through {lost.name}: {expert} of it {whose}, {other} for the "
-        f"worst policy that looks the same, which costs {costs(problem, lost.lost, loss)}."
+        f"Most {'can be' if not stakes.early else 'is known to be'} lost through {lost.name}: "
+        f"{expert} of it {whose}, {other} for the worst policy {'found by then ' * stakes.early}"
+        f"that looks the same, which costs {costs(problem, lost.lost, stakes.loss)}."
     )
 
 

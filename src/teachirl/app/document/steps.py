@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from ...figures.digits import money, percent_at_least, risk
+from ...figures.digits import money, risk
 from ...teaching.goal import GoalKind
 from ..decisions import Alternative, GoalResult, Step, TeachingPlan
 from ..decisions.worth import risk_misleads
@@ -59,7 +59,7 @@ def steps_table(problem: Problem, plan: TeachingPlan) -> Table:
             Column("reward", "reward", partial(guaranteed, problem)),
             *_goal_columns(plan),
             Column("amounts", None),
-            Column("performance", "simulated", percent_at_least),
+            Column("performance", "simulated", partial(performance, problem)),
             Column("mismatch", None),
             Column("new_demonstration", None),
             Column("alternative", "second best", second),
