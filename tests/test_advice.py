@@ -759,7 +759,9 @@ class TestOffer:
     def test_whose_plain_amounts_they_are(self, warehouse, monkeypatch, capsys, show, whose):
         path = warehouse(plan="guarantee = 0.1", sees=("idle",)).path
         _, out = printed(monkeypatch, capsys, "teach", path, "--set", f"demonstration.show={show}")
-        (line,) = re.findall("feature +(.*), per 1000 steps +worst, per 1000 steps", out)
+        (line,) = re.findall(
+            "feature +(.*), per 1000 steps +worst if discounted, per 1000 steps", out
+        )
         assert line == whose
 
 

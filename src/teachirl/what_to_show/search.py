@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -218,7 +218,8 @@ def best_demonstration(
         asked = judgement or Judgement()
         # It is but a place to begin at.
         until, world = clock.seconds() + max_seconds / 3.0, nominal_of(mdp)
-        mean = _of_one(world, view, weights.mean, starts, rng, tolerance, 0, indistinct, until)
+        nearly = _Terms(starts, rng, tolerance, 0, indistinct, until)
+        mean = _of_one(world, view, weights.mean, nearly)
         first, by = (mean.policy,), deadline
         if isinstance(mdp, EstimatedMDP):
             by = clock.seconds() + 0.5 * (deadline - clock.seconds())
@@ -227,28 +228,34 @@ def best_demonstration(
             return several_in_doubt(mdp, view, weights, asked, found, deadline)
         return found
     require(judgement is None, "judgement is of several plausible rewards, and weights are one")
-    terms = starts, rng, tolerance, proof_solves, indistinct, deadline
+    terms = _Terms(starts, rng, tolerance, proof_solves, indistinct, deadline)
     if isinstance(mdp, EstimatedMDP):
-        return _of_one_in_doubt(mdp, view, weights, *terms)
-    return _of_one(mdp, view, weights, *terms)
+        return _of_one_in_doubt(mdp, view, weights, terms)
+    return _of_one(mdp, view, weights, terms)
+
+
+class _Terms(NamedTuple):
+    """How to search, as `best_demonstration` is told; and by when, by `clock.seconds`."""
+
+    starts: int
+    rng: np.random.Generator
+    tolerance: float
+    proof_solves: int
+    indistinct: Indistinct | None
+    deadline: float
 
 
 def _of_one_in_doubt(
     model: EstimatedMDP,
     view: Worldview,
     weights: ArrayLike,
-    starts: int,
-    rng: np.random.Generator,
-    tolerance: float,
-    proof_solves: int,
-    indistinct: Indistinct | None,
-    deadline: float,
+    terms: _Terms,
 ) -> Shown:
     """What to show for one reward in all worlds that a log allows, see `in_doubt`."""
     w = _checked_weights(model.nominal, view, weights)
+    starts, rng, tolerance, *_, deadline = terms
     until = clock.seconds() + 0.5 * (deadline - clock.seconds())
-    search = starts, rng, tolerance, proof_solves, indistinct, until
-    nominal = _of_one(model.nominal, view, w, *search)
+    nominal = _of_one(model.nominal, view, w, terms._replace(deadline=until))
     # Each way, so that of a view with one row both ends are looked at.
     ways = rng.normal(size=((starts + 1) // 2, view.n_rows))
     ways = np.vstack([ways, -ways]) if view.n_rows else np.empty((0, 0))
@@ -275,14 +282,10 @@ def _of_one(
     mdp: MDP,
     view: Worldview,
     weights: ArrayLike,
-    starts: int,
-    rng: np.random.Generator,
-    tolerance: float,
-    proof_solves: int,
-    indistinct: Indistinct | None,
-    deadline: float,
+    terms: _Terms,
 ) -> Shown:
     """What to show for one reward."""
+    starts, rng, tolerance, proof_solves, indistinct, deadline = terms
     w = _checked_weights(mdp, view, weights)
     ends = clock.in_time(deadline, lambda: (optimal_policy(mdp, w), worst_policy(mdp, w)))
     began = clock.seconds()

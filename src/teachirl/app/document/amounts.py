@@ -18,6 +18,11 @@ from .elements import Column, Data, Element, Section, Sentence, Table
 
 # Amounts that differ by less than this share of the largest are the same.
 SAME = 1e-6
+NOT_DISCOUNTED = "What is not discounted, on average."
+WORST = (
+    " The worst policy is the one that earns least with discounting, as all guarantees count: in "
+    "plain amounts another may be worse."
+)
 
 
 def plain_amounts(
@@ -60,10 +65,10 @@ def plain_amounts(
     matters = (_places(apart[told]), _places(np.abs(weights * apart)[told]))
     order = told[np.lexsort(matters)]
     columns = [Column("name", "feature", value=mdp.feature_name)]
-    called = {"expert": whose}
+    called = {"expert": whose, "worst": "worst if discounted"}
     columns += [_column(name, called.get(name, name), each) for name, each in known.items()]
     elements: tuple[Element, ...] = (
-        Sentence("What is not discounted, on average:"),
+        Sentence(NOT_DISCOUNTED + (WORST if "worst" in known else "")),
         Table(f"{title}, {when}", tuple(columns), tuple(int(i) for i in order), "amounts", brief=8),
         Data("amounts_per", lambda: {name: each.per for name, each in known.items()}),
     )
