@@ -14,8 +14,10 @@ from scipy.optimize import linprog
 from scipy.stats import binom
 
 import teachirl as ti
+from teachirl.arrays import frozen
 from teachirl.demonstrations.confidence_sets import row_sets
 from teachirl.guarantees.doubt_costs import doubt_costs
+from teachirl.mdp.kernels.robust import add_flow
 from teachirl.mdp.robust_planning import chain_in, respond, unchosen, values_in
 
 
@@ -400,6 +402,32 @@ def test_values_in_a_world_are_those_of_its_mdp(outcomes):
         ).toarray(),
         abs=1e-15,
     )
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_chains_and_flows_in_a_world_are_those_of_dense_sums(mixed):
+    rng, model = random_model(5)
+    found = respond(model, rng.normal(size=4), nature=1)
+    rows, dynamics = np.array(found.rows), model.nominal.dynamics
+    rows[::3] = 0.0  # what the log allows need not happen at all
+    chances = np.array(found.chances)
+    if mixed:
+        chances = rng.uniform(size=model.n_pairs)
+        chances /= np.add.reduceat(chances, dynamics.offsets[:-1])[dynamics.pair_states]
+    indptr, indices, data = chain_in(model, chances, rows).rows[:3]
+    assert (data != 0.0).all()
+    n, known = model.n_states, model.successors
+    dense = sp.csr_array((rows, known.indices, known.indptr), shape=known.shape).toarray()
+    dense = np.add.reduceat(chances[:, None] * dense, dynamics.offsets[:-1])
+    chain = sp.csr_array((data, indices, indptr), shape=(n, n)).toarray()
+    assert chain == pytest.approx(dense, abs=1e-15)
+    visits = rng.normal(size=n)
+    x, flow = np.ones(model.n_pairs), np.ones(len(rows))
+    given = (frozen(part.view()) for part in (chances, rows))
+    add_flow(model.sets, dynamics.offsets, *given, visits, x, flow)
+    often = np.maximum(visits, 0.0)[dynamics.pair_states] * chances
+    assert x == pytest.approx(1.0 + often)
+    assert flow == pytest.approx(1.0 + often[model.owners] * rows)
 
 
 @pytest.mark.parametrize("discount", [0.5, 0.99, 0.999])

@@ -153,6 +153,21 @@ def test_visible_and_constant_doubt_is_free():
         )
 
 
+def test_doubt_that_no_policy_can_change_is_free():
+    mdp, w = ti.worlds.chain(5), np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    view, shown = ti.Worldview.select(mdp, ["cell 3"]), ti.optimal_policy(mdp, w).policy
+    gap = ti.certify(mdp, view, w, shown, theorems=False).against_expert
+    assert gap > 1.0
+    # One is always in one of the cells: weights that all rise alike are a constant reward.
+    for constant in (7.0, -3.0):
+        again = ti.certify(mdp, view, w + constant, shown, theorems=False).against_expert
+        assert again == pytest.approx(gap, abs=1e-6)
+    ball = ti.Rewards.ellipsoid(w, 5.0 * np.ones((5, 1)))
+    found = ti.certify(mdp, view, ball, shown, judgement=GAP)
+    assert found.solved == 1 and found.status is ti.RewardsStatus.OPTIMAL
+    assert found.upper == pytest.approx(gap, abs=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_boxes_and_polytopes_are_worst_at_a_corner(seed):
     _, mdp, view, w, shown = case(seed)

@@ -24,10 +24,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...arrays import Floats
+from ...arrays import Floats, frozen
 from ...mdp import clock
 from ...mdp.estimated import EstimatedMDP
-from ...mdp.kernels.robust import Chosen
+from ...mdp.kernels.robust import Chosen, add_flow
 from ...mdp.model import MDP
 from ...mdp.occupancy import (
     expectation_error,
@@ -141,7 +141,8 @@ class DoubtCase(Case):
         )
         if self.policy is None or theta is None or not searching:
             return Planned(Answer(best, None), best.lower, best.upper, None)
-        near = theirs.best(np.append(-theta, 0.0), -self.shown_values[:, :-1] @ theta)
+        along = np.append(-theta, 0.0)
+        near = theirs.best(along, self.shown_values @ along)
         shown = respond(
             self.model,
             -(self.sight.basis.T @ theta),
@@ -307,8 +308,7 @@ class DoubtPlans:
         """How often the mixture of the learner's plans, or of worlds for what is shown, visits each
         pair [P], and what follows how often [n]."""
         model, starts = self.model, (self.starts, self.origins)[whose]
-        owners = model.owners
-        x, flow = np.zeros(model.n_pairs), np.zeros(len(owners))
+        x, flow = np.zeros(model.n_pairs), np.zeros(model.successors.nnz)
         first = self.starts.count if whose else 0
         held = slice(first, first + starts.count)
         whole = np.sum([shares[held] for shares in (self.mixture or {}).values()], axis=0)
@@ -320,10 +320,10 @@ class DoubtPlans:
             start = np.zeros(model.n_states)
             lengths = np.diff(starts.bounds)
             start[starts.states] = model.start[starts.states] * np.repeat(part, lengths)
-            visits = chain_in(model, answer.chances, answer.rows).visits(start[:, None]).x[:, 0]
-            mine = np.maximum(visits, 0.0)[model.nominal.dynamics.pair_states] * answer.chances
-            x += mine
-            flow += mine[owners] * answer.rows
+            chances, rows = (frozen(part.view()) for part in (answer.chances, answer.rows))
+            visits = chain_in(model, chances, rows).visits(start[:, None]).x[:, 0]
+            often = np.ascontiguousarray(visits)
+            add_flow(model.sets, model.nominal.dynamics.offsets, chances, rows, often, x, flow)
         return x, flow
 
 

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from ...arrays import Floats, Ints
 from ...mdp.kernels.master import Pool, Support, minimise, rebuild
 
-ROOM = 1024
+ROOM = 1024  # for columns, at first; and for so many of each block
+EACH = 16
 
 
 class Master:
@@ -39,10 +40,11 @@ class Master:
         self.limit = max(limit, 8 * blocks)
         self.count = self.pivots = self._m = 0
         self.residual, self.theta = np.zeros(size), np.zeros(size)
-        self._columns = np.empty((ROOM, size))
-        self._cost, self._share, self._reduced = (np.zeros(ROOM) for _ in range(3))
-        self._owner, self._source = (np.zeros(ROOM, np.int64) for _ in range(2))
-        self._inside: NDArray[np.bool_] = np.zeros(ROOM, np.bool_)
+        room = max(ROOM, EACH * blocks)
+        self._columns = np.empty((room, size))
+        self._cost, self._share, self._reduced = (np.zeros(room) for _ in range(3))
+        self._owner, self._source = (np.zeros(room, np.int64) for _ in range(2))
+        self._inside: NDArray[np.bool_] = np.zeros(room, np.bool_)
         self._base, self._bare = np.full(blocks, -1, np.int64), True  # blocks without a column
         self._free = np.zeros(size + 1, np.int64)
         self._q, self._R = np.zeros((size + 1, size)), np.zeros((size + 1, size + 1))

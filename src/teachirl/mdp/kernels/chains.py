@@ -12,7 +12,7 @@ def outflow(offsets, chances, indptr, indices, data):
     """P as (indptr, indices, data), for the chances [P] of a policy and the pairs' transitions.
 
     Row s lists the states that s leads to, each once, as they come; in those of a pair each is
-    once already.
+    once already. What has no chance there, as in worlds that a log allows, is left out.
     """
     n = offsets.size - 1
     most = 0
@@ -28,11 +28,14 @@ def outflow(offsets, chances, indptr, indices, data):
         for p in range(offsets[s], offsets[s + 1]):
             if chances[p] == 1.0:
                 for j in range(indptr[p], indptr[p + 1]):
-                    targets[end], shares[end] = indices[j], data[j]
-                    end += 1
+                    if data[j] != 0.0:
+                        targets[end], shares[end] = indices[j], data[j]
+                        end += 1
             elif chances[p] > 0.0:
                 for j in range(indptr[p], indptr[p + 1]):
                     t = indices[j]
+                    if data[j] == 0.0:
+                        continue
                     if place[t] < first[s]:
                         place[t] = end
                         targets[end], shares[end] = t, 0.0

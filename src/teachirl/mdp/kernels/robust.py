@@ -328,3 +328,17 @@ def earned(sets, offsets, chances, rows, rewards, outcomes):
                     for j in range(out.shape[1]):
                         out[s, j] += chances[p] * rows[i] * outcomes[i, j]
     return out
+
+
+@compiled
+def add_flow(sets, offsets, chances, rows, visits, x, flow):
+    """Add to x [P] and flow [n] how often who visits states so often [S] takes each pair, and what
+    follows it how often."""
+    for s in range(visits.size):
+        for p in range(offsets[s], offsets[s + 1]):
+            if chances[p] == 0.0:
+                continue
+            often = max(visits[s], 0.0) * chances[p]
+            x[p] += often
+            for i in range(sets.indptr[p], sets.indptr[p + 1]):
+                flow[i] += often * rows[i]
