@@ -8,6 +8,7 @@ import time
 from functools import cache
 
 import numpy as np
+import scipy.sparse
 import pytest
 
 import teachirl as ti
@@ -199,7 +200,7 @@ class TestAside:
         here = chains[0]._by_factors(b, np.zeros(4), True)
         monkeypatch.setattr(evaluation, "LONG", 0.0)
         assert np.array_equal(here, chains[1]._by_factors(b, np.zeros(4), True))
-        monkeypatch.setattr(evaluation, "splu", lambda *_, **__: release.wait(60.0))
+        monkeypatch.setattr(scipy.sparse.linalg, "splu", lambda *_, **__: release.wait(60.0))
         with pytest.raises(clock.OutOfTimeError), clock.limited(clock.seconds() + 0.05):
             chains[2]._by_factors(b, np.zeros(4), True)
         release.set()

@@ -6,9 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy.sparse as sp  # its parts are loaded when they are used
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 # Above this many states a factorisation may fill the memory.
 DIRECT_LIMIT = 50_000
@@ -28,7 +27,7 @@ def in_a_band(
     hubs = counts > 20 + 10 * counts.mean()
     kept = np.flatnonzero(~hubs)
     graph = sp.coo_array(rows[kept][:, kept])
-    order = reverse_cuthill_mckee(sp.csr_array(graph + graph.T), symmetric_mode=True)
+    order = sp.csgraph.reverse_cuthill_mckee(sp.csr_array(graph + graph.T), symmetric_mode=True)
     places = np.empty(len(kept), dtype=np.int64)
     places[order] = np.arange(len(kept))
     width = int(np.abs(places[graph.coords[0]] - places[graph.coords[1]]).max(initial=0)) + 1

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
+import scipy.sparse as sp  # its parts are loaded when they are used
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import breadth_first_order
 
 from ..arrays import Floats, Ints, Names, frozen
 from ..errors import require
@@ -114,7 +113,7 @@ class Dynamics:
         graph = sp.csr_array(
             (np.ones(len(targets), dtype=np.int8), targets, ends), shape=(n + 1, n + 1)
         )
-        order = breadth_first_order(graph, n, return_predecessors=False)
+        order = sp.csgraph.breadth_first_order(graph, n, return_predecessors=False)
         return frozen(np.sort(order[order < n]).astype(np.int64))
 
     def state_name(self, state: int) -> str:

@@ -21,9 +21,8 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
+import scipy.sparse as sp  # its parts are loaded when they are used
 from numpy.typing import NDArray
-from scipy.sparse.linalg import splu
 
 from ..arrays import Floats, frozen
 from ..precision import RESIDUAL, SOLVED
@@ -309,7 +308,7 @@ class Chain:
         matrix: Any = sp.csc_array((data, indices, indptr), shape=(n, n))
         kind: Any = {"permc_spec": "MMD_AT_PLUS_A", "options": {"SymmetricMode": True}}
         long = self._sparse_products > LONG
-        return clock.aside(lambda: splu(matrix, diag_pivot_thresh=0.0, **kind), long)
+        return clock.aside(lambda: sp.linalg.splu(matrix, diag_pivot_thresh=0.0, **kind), long)
 
     def _by_factors(self, b: Floats, goals: Floats, flow: bool) -> Floats:
         factors, way, long = self._superlu, "N" if flow else "T", self._sparse_products > LONG

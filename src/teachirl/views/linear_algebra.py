@@ -11,10 +11,9 @@ from itertools import chain
 from typing import Any, overload
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import qr
-from scipy.linalg.lapack import dgejsv
 
 from ..arrays import AnyRows, Floats, Ints, SparseRows, as_floats
 from ..precision import DEPENDENT
@@ -80,7 +79,7 @@ def least_singular_value(matrix: Floats) -> float:
         squares = np.bincount(columns, (matrix[rows, columns] / scale) ** 2, matrix.shape[1])
         return scale * math.sqrt(float(squares.min()))
     # Jacobi's method on rows pivoted by length (joba = 2), without the vectors, small ones kept.
-    values, _, _, scaling, _, info = dgejsv(
+    values, _, _, scaling, _, info = scipy.linalg.lapack.dgejsv(
         matrix / scale, joba=2, jobu=3, jobv=3, jobr=0, jobt=0, jobp=0
     )
     if info != 0:
@@ -115,7 +114,7 @@ def extended_basis(basis: Floats, rows: Floats) -> Floats:
     sticking_out *= np.linspace(1.0, 1.0 - 1e-2, len(rows))[:, None]
     sticking_out = sticking_out[np.linalg.norm(sticking_out, axis=1) > DEPENDENT]
     # Longest first, so that of nearly dependent rows the best determined directions are kept.
-    q, triangle, _ = qr(sticking_out.T, mode="economic", pivoting=True)
+    q, triangle, _ = scipy.linalg.qr(sticking_out.T, mode="economic", pivoting=True)
     lengths = np.diagonal(triangle)
     rank = int(np.count_nonzero(np.abs(lengths) > DEPENDENT))
     added = np.ascontiguousarray((np.copysign(1.0, lengths) * q)[:, :rank].T, dtype=float)

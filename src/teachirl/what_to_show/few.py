@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 import scipy.sparse as sp
-from scipy.optimize import nnls
 
 from ..arrays import Floats, Ints, frozen
 from ..demonstrations.demonstration import Demonstration, Shows, as_demonstration
@@ -256,7 +256,7 @@ class _Pool:
         else:
             # min ‖λP‖² + (Σλ − 1)² over λ ≥ 0 has, up to its sum, the nearest point's shares.
             rows = np.vstack([self.points.T, np.ones(count)])
-            found, _ = nnls(rows, np.append(np.zeros(width), 1.0))
+            found, _ = scipy.optimize.nnls(rows, np.append(np.zeros(width), 1.0))
             shares = found / found.sum()
         off = shares @ self.points
         length = float(np.linalg.norm(off))

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
+import scipy.sparse as sp  # its parts are loaded when they are used
 
 from ...arrays import Floats
 from ...mdp import clock
@@ -126,7 +125,7 @@ def _components(mdp: MDP) -> tuple[int, int]:
     # The pairs of a state are neighbours, so their successors together are the state's.
     ends = rows.indptr[dynamics.offsets]
     graph = sp.csr_array((np.ones(rows.nnz, dtype=np.int8), rows.indices, ends), shape=(n, n))
-    count, labels = connected_components(graph, connection="strong")
+    count, labels = sp.csgraph.connected_components(graph, connection="strong")
     return int(count), int(np.bincount(labels).max())
 
 

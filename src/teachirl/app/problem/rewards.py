@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import lsmr
+import scipy  # its parts are loaded when they are used
 
 from ...arrays import Floats, frozen
 from ...demonstrations.trajectories import Trajectories
@@ -157,7 +157,9 @@ def _projected(table: Table, mdp: MDP, rewards: Floats) -> tuple[Floats, float]:
     if isinstance(phi, np.ndarray):
         found = np.linalg.lstsq(phi / largest, wanted, rcond=None)[0]
     else:
-        found = lsmr(phi / largest, wanted, atol=1e-14, btol=1e-14, maxiter=10_000)[0]
+        found = scipy.sparse.linalg.lsmr(
+            phi / largest, wanted, atol=1e-14, btol=1e-14, maxiter=10_000
+        )[0]
     left = float(np.linalg.norm(wanted - (phi / largest) @ found))
     with np.errstate(over="ignore", invalid="ignore"):
         weights = np.asarray(found) * (scale / largest)

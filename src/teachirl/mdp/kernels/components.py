@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from ...arrays import Floats
 from .elimination import eliminate, space_for
@@ -171,12 +169,10 @@ def components_of(dynamics: Dynamics, layout: Layout) -> Components | None:
     table's sweeps are fast, so that its components have to be smaller still.
     """
     if isinstance(layout, Table):
-        # By SciPy, as a world that stays a table need not wait for the rest to be compiled.
         n, width = layout.successors.shape
-        ends, moves = np.arange(0, n * width + 1, width), layout.successors.ravel().view(np.int32)
-        graph = sp.csr_array((np.ones(n * width, np.int8), moves, ends), shape=(n, n))
-        labels = connected_components(graph, connection="strong")[1]
-        if int(np.bincount(labels).max()) * TABLE_SHARE > n:
+        ends = np.arange(0, n * width + 1, width)
+        bounds = strong_components(ends, layout.successors.ravel())[1]
+        if int(np.diff(bounds).max()) * TABLE_SHARE > n:
             return None
     rows = sparse_layout(dynamics)
     ends = rows.indptr[dynamics.offsets].astype(np.int64)  # as chains have them
