@@ -8,8 +8,8 @@ import time
 from functools import cache
 
 import numpy as np
-import scipy.sparse
 import pytest
+import scipy.sparse
 
 import teachirl as ti
 from teachirl.__main__ import leave_behind
