@@ -76,7 +76,6 @@ def assessment_of(problem):
         demonstration=shown,
         witness=witness,
         differences=differences(problem, shown.expectations, ti.feature_expectations(mdp, witness)),
-        compared=True,
         proved=proved,
         problem=problem,
         patience=Patience(),

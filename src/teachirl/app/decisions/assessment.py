@@ -253,7 +253,7 @@ def assess(
     early = unfinished(found)
     known: dict[str, Any] = {"known": found, "least": proved.least_reward}
     promise = goals.promise(view, shown, problem.matching, max_seconds=patience.left(), **known)
-    found = shown_briefly(problem, view, shown, found)
+    found = shown_briefly(problem, view, shown, found, patience)
     there = expectations_there(problem, found)
     risk, hidden = _hidden(problem, patience)
     return Assessment(

@@ -313,7 +313,7 @@ def _stakes(search: SetSearch, limited: LimitedSets | None, chosen: int) -> Stak
         before=limited.known(chosen) if limited is not None and stop else None,
         max_seconds=0.0 if stop else seconds,
     )
-    there = expectations_there(problem, shown_briefly(problem, view, shown, found))
+    there = expectations_there(problem, shown_briefly(problem, view, shown, found, patience))
     return stakes(problem, shown, promise, there, unfinished(found), patience.last)
 
 

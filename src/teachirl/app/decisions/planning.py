@@ -111,7 +111,7 @@ def _explained(
     assert last.promise is not None and last.worst_case is not None
     early, case, there = unfinished(last.worst_case), last.worst_case, None
     if problem.world.model is None:
-        case = shown_briefly(problem, last.view, demonstration, case)
+        case = shown_briefly(problem, last.view, demonstration, case, patience)
         there = expectations_there(problem, case)
     show = _shown(problem, moments[: stop + 1], patience)
     below, gap = _below(problem, moments, patience), _gap(lesson, stop, patience)

@@ -18,7 +18,7 @@ from ...views.worldview import Worldview
 from ..problem import Baseline, Problem
 from .comparison import Difference, differences
 from .instead import idle_of
-from .patience import BRIEFLY
+from .patience import BRIEFLY, Cut, Patience
 
 
 @dataclass(frozen=True)
@@ -159,10 +159,15 @@ def unfinished(found: WorstCaseBounds) -> bool:
 
 
 def shown_briefly(
-    problem: Problem, view: Worldview, shown: Demonstration, found: WorstCaseBounds
+    problem: Problem,
+    view: Worldview,
+    shown: Demonstration,
+    found: WorstCaseBounds,
+    patience: Patience,
 ) -> WorstCaseBounds:
     """A worst case that was cut short before a policy was known that looks right and loses: what a
-    moment more finds, as a headline says through what most is lost; else the same.
+    moment more finds, as a headline says through what most is lost; else, and after Ctrl-C, the
+    same.
 
     Parameters
     ----------
@@ -170,11 +175,13 @@ def shown_briefly(
     view : Worldview, what is seen
     shown : Demonstration
     found : WorstCaseBounds, of these
+    patience : Patience
     """
     task, shown_reward = problem.task, problem.task.weights @ shown.expectations
     room = SEARCH_TIE * (task.best.value - task.worst.value)
     known = problem.world.model is None  # else the worst policy has a world of its own
-    if not (known and unfinished(found)) or found.upper < shown_reward - room:
+    stop = patience.cut is Cut.INTERRUPTED or not (known and unfinished(found))
+    if stop or found.upper < shown_reward - room:
         return found
     other = clock.in_time(
         clock.seconds() + BRIEFLY,
