@@ -51,10 +51,12 @@ def emptied(page):
 
 
 def nothing_is_wrong(page, widths=(1200, 390, 320)):
-    """axe finds nothing, and nothing has to be scrolled sideways, at any of these widths."""
+    """Nothing has to be scrolled sideways at any of these widths, and axe, which takes most of the
+    time, finds nothing at the widest and at the narrowest."""
     for width in widths:
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        found = Axe().run(page, options={"resultTypes": ["violations"]})
-        assert [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]] == []
-        assert len(found["passes"]) > 10
+        if width in (max(widths), min(widths)):
+            found = Axe().run(page, options={"resultTypes": ["violations"]})
+            assert [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]] == []
+            assert len(found["passes"]) > 10
