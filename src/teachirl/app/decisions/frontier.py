@@ -209,7 +209,7 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
             enough = next(reached, None)
     told = _told(search, limited) if enough is None else enough
     if told not in chosen:
-        chosen = sorted([*chosen, told], key=lambda each: search.cost[each])
+        chosen = sorted([*_others(search, chosen, told), told], key=lambda each: search.cost[each])
     # One number for one set, in all commands: each is proved once more, as they prove it.
     problem = search.problem
     until = clock.seconds() + min(PROVING, patience.left()) if cut is None else -math.inf
@@ -263,6 +263,13 @@ def _told(search: SetSearch, limited: LimitedSets | None) -> int:
     if limited is None or not limits(search):
         return search.envelope()[-1]  # the more reward the nearer
     return limited.proved()
+
+
+def _others(search: SetSearch, chosen: list[int], told: int) -> list[int]:
+    """Without sets that cost as much as the one that is told of, and guarantee no more."""
+    lower, cost = search.bounds.lower, search.cost
+    more = lower[told] + search.worth
+    return [each for each in chosen if cost[each] != cost[told] or lower[each] > more]
 
 
 def _point(search: SetSearch, chosen: int, until: float) -> Point:
