@@ -17,10 +17,12 @@ from ...study.progress import Progress
 from ...views.worldview import Worldview
 from ..problem import Problem
 from .comparison import ASIDE
+from .doubt import WeightDoubt, weight_doubt
 from .kept import Kept
 from .limited_sets import LimitedSets
 from .misses import if_missed
 from .patience import GRACE, Cut, Patience
+from .plausible import OverRewards, over_rewards
 from .set_search import SetSearch, Watch
 from .sought import lean, limits, sought
 from .stakes import Stakes, expectations_there, shown_briefly, stakes, unfinished
@@ -113,6 +115,19 @@ class Frontier:
         """What `told` guarantees of learners who miss a little; None if there was no time for
         it."""
         return if_missed(self.problem, self.view, self.demonstration, self.patience)
+
+    @cached_property
+    def doubt(self) -> WeightDoubt | None:
+        """What `told` guarantees under other plausible weights; None if they were not inferred, or
+        there was no time for it."""
+        known = self.told.guaranteed
+        return weight_doubt(self.problem, self.view, self.demonstration, known, self.patience)
+
+    @cached_property
+    def over_rewards(self) -> OverRewards | None:
+        """What holds under all plausible rewards with `told`; None if one is given, or there was
+        no time for it."""
+        return over_rewards(self.problem, self.view, self.demonstration, self.patience)
 
     @property
     def exact(self) -> bool:

@@ -17,7 +17,9 @@ from ..decisions.worth import risk_misleads
 from ..problem import Problem
 from .charts import frontier_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
+from .inferred import other_weights
 from .notes import cut_short
+from .plausible import asked_under_all
 from .rewards import guaranteed, lost_at_most, performance
 from .sensitivity import how_frail
 from .stakes import (
@@ -38,6 +40,7 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
     short = cut_short(found.cut, found.seconds, kept=True)
     loss = stakes_sentence(problem, found.stakes, "With it")
     frail = how_frail(problem, found)
+    others = other_weights(problem, found.doubt, "by it")
     facts = reward_facts(problem, found.stakes, "by it")
     if not goals:
         bought = "most that can be bought" if found.exact else "most that was found"
@@ -45,7 +48,7 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
             Fact(bought, most.guaranteed, share),
             Fact("for a cost of", most.cost, money),
             *facts,
-        ), (loss, frail, short)
+        ), (loss, frail, others, short)
     broken = [each for each in goals if each.goal in problem.out_of_reach]
     rest = [each for each in goals if enough is None or each not in broken]
     wanted = all_asked_for(rest) if rest else "what can be had"
@@ -80,7 +83,8 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
             Fact("guaranteed by it", found.told.guaranteed, share),
             *facts,
         )
-    return (show, *facts), (Sentence(said), loss, frail, short)
+    under = asked_under_all(problem, found)
+    return (show, *facts), (Sentence(said), under, loss, frail, others, short)
 
 
 def _none_found(found: Frontier) -> str:
