@@ -125,6 +125,7 @@ def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
             frontier_figure(problem, found),
             table,
             Sentence(_method(problem, found), "method"),
+            Sentence(_for_limits(found)),
             *goals_elements(found.stakes),
             Data("exact", lambda: found.exact),
             Data("sets", lambda: found.sets),
@@ -170,6 +171,25 @@ def _method(problem: Problem, found: Frontier) -> str:
         "Another set may guarantee more for its cost, but none more than it says under at most."
     )
     return f"{said} Nothing is known of sets with other features." if found.left_out else said
+
+
+def _for_limits(found: Frontier) -> str:
+    """Why a row guarantees less reward than one that costs no more; empty if none does."""
+    told, goals = found.told, found.stakes.goals
+    even = [each for each in found.points if each is not told and each.cost <= told.cost]
+    more = max(even, key=lambda each: each.reward, default=told)
+    limits = [each.goal.name for each in goals if each.goal.kind is GoalKind.LIMIT]
+    if more.reward <= told.reward or not limits:
+        return ""
+    many = len(limits) > 1
+    breaks = f"breaks {'one of them' if many else 'it'}"
+    if found.enough is None:
+        breaks = f"is further from {'them' if many else 'it'}"
+    return (
+        f"The row for {money(told.cost)} ({_set(told)}) is there for the limit{'s' * many} on "
+        f"{' and '.join(limits)}: {_set(more)}, for {money(more.cost)}, guarantees more of the "
+        f"reward, and {breaks}."
+    )
 
 
 def _set(point: Point) -> str:
