@@ -1,6 +1,6 @@
 """Worlds known from a log: what is guaranteed by how often each pair was tried, and what it costs.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/logs.py
+    OPENBLAS_NUM_THREADS=1 python benchmarks/logs.py [--world Taxi]
 
 Three worlds; an optimal policy is shown to a learner who sees the reward. Taxi needs the extra
 `gym`; there alone, whatever can follow a state is allowed to follow each of its actions. What a
@@ -11,6 +11,7 @@ matrices would wait for work all the time, and that counts.
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -84,10 +85,12 @@ def seconds(weights: Floats, cases: Sequence[tuple[Any, Any]]) -> Floats:
     return np.asarray(times[1:].min(axis=0))
 
 
-def main() -> None:
+def main(only: str) -> None:
     print("| world | tries | recorded | policy | truth |\n|---|---|---|---|---|")
     costs = []
     for name, mdp, weights, of_state in worlds():
+        if not name.startswith(only):
+            continue
         successors, view = allowed(mdp, of_state), ti.Worldview(weights[None])
         best = ti.optimal_policy(mdp, weights).policy
         shown = ti.Demonstration(ti.feature_expectations(mdp, best))
@@ -109,4 +112,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--world", default="", help="how its name begins; all by default")
+    main(parser.parse_args().world)

@@ -373,3 +373,45 @@ def test_the_best_mixture_is_that_of_one_joint_linear_program(tail):
         assert found.value == pytest.approx(-joint.fun, abs=1e-7)
         assert found.upper >= -joint.fun - 1e-9
         assert found.upper - found.value <= 1e-7
+
+
+@pytest.mark.parametrize("criterion", ["performance", "gap", "regret", "reward"])
+def test_the_witness_is_that_bad_under_the_weights_that_are_named(criterion):
+    """Also where what others say of the worst reward is enough to know its bounds."""
+    for seed, spread, count in ((1, 1.0, 3), (7, 3.0, 3), (12, 1.0, 30), (23, 3.0, 2)):
+        rng = np.random.default_rng(seed)
+        mdp = ti.worlds.gridworld(4, 2, slip=0.1)
+        w, view = rng.normal(size=4), ti.Worldview(rng.normal(size=(2, 4)))
+        shown = ti.optimal_policy(mdp, w).policy
+        points = w + spread * rng.normal(size=(count, 4))
+        for rewards, tails in (
+            (ti.Rewards.listed(points), (None, 0.1)),
+            (ti.Rewards.polytope(points[:6]), (None,)),
+        ):
+            for tail in tails:
+                asked = ti.Judgement(criterion, tail=tail)
+                found = ti.certify(mdp, view, rewards, shown, judgement=asked)
+                least = criterion in ("performance", "reward")
+                reached = found.upper if least else found.lower
+                assert _judged(criterion, mdp, found, shown) == pytest.approx(reached, abs=1e-4)
+
+
+def _judged(criterion, mdp, found, shown):
+    """What the witness reaches under the worst weights."""
+    w, mu = found.weights, ti.feature_expectations(mdp, found.witness)
+    best, worst = ti.optimal_policy(mdp, w).value, ti.worst_policy(mdp, w).value
+    return {
+        "performance": (w @ mu - worst) / (best - worst),
+        "gap": w @ (ti.feature_expectations(mdp, shown) - mu),
+        "regret": best - w @ mu,
+        "reward": w @ mu,
+    }[criterion]
+
+
+def test_of_opposite_opinions_the_one_that_gets_nothing_is_named():
+    mdp, w = ti.worlds.chain(5), np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+    view, shown = ti.Worldview.select(mdp, ["cell 1", "cell 5"]), ti.optimal_policy(mdp, w).policy
+    rewards = ti.Rewards.listed([w, w[::-1] + 3.0, np.eye(5)[4]])
+    found = ti.certify(mdp, view, rewards, shown)
+    assert found.upper == pytest.approx(0.0, abs=1e-9)
+    assert found.weights.tolist() == rewards.points[1].tolist()

@@ -17,6 +17,7 @@ from ...views.worldview import Worldview
 from ..problem import Problem
 from .comparison import ASIDE
 from .patience import Patience
+from .plausible import GoalOver, goals_over
 
 # Of a world that is not known, each takes a worst case and two plans: so many are tried.
 TRIED = 8
@@ -37,6 +38,8 @@ class WeightDoubt:
     drawn : how many others were drawn
     beyond : the share of all plausible weights, spread evenly, under which less may be guaranteed
     confidence : with which it is no larger, if draws are independent
+    goals : tuple of GoalOver, whether the file's goals about the reward are met under those that
+        were drawn; empty where the file has plausible rewards of its own, or the world is not known
     """
 
     guaranteed: tuple[float, float]
@@ -44,6 +47,7 @@ class WeightDoubt:
     drawn: int
     beyond: float
     confidence: float
+    goals: tuple[GoalOver, ...] = ()
 
 
 def weight_doubt(
@@ -80,9 +84,10 @@ def weight_doubt(
     if problem.world.model is not None:
         places = np.linspace(0, len(weights) - 1, TRIED).round().astype(int)
         weights = weights[np.unique(places)]
-    between = patience.spared(lambda: _guaranteed(problem, view, shown, weights))
-    if between is None:
+    found = patience.spared(lambda: _guaranteed(problem, view, shown, weights, patience))
+    if found is None:
         return None
+    between, goals = found
     risks = [teaching_risk(view, w) for w in (problem.weights, *weights)]
     return WeightDoubt(
         (min(guaranteed, float(between[:, 0].min())), max(guaranteed, float(between[:, 1].max()))),
@@ -90,25 +95,34 @@ def weight_doubt(
         len(weights),
         share_below(len(weights), SURE),
         SURE,
+        goals,
     )
 
 
-def _guaranteed(problem: Problem, view: Worldview, shown: Demonstration, weights: Floats) -> Floats:
-    """Between which the guarantee lies under each of some weights, [n, 2]."""
+def _guaranteed(
+    problem: Problem, view: Worldview, shown: Demonstration, weights: Floats, patience: Patience
+) -> tuple[Floats, tuple[GoalOver, ...]]:
+    """Between which the guarantee lies under each of some weights, [n, 2]; and what was asked
+    for."""
     if problem.world.model is None:
-        return certify(
+        rewards, goals = Rewards.sampled(weights), tuple[GoalOver, ...]()
+        found = certify(
             problem.mdp,
             view,
-            Rewards.sampled(weights),
+            rewards,
             shown,
             problem.matching.within(view, shown),
             max_seconds=ASIDE,
             indistinct=problem.task.indistinct,
-        ).each
+        )
+        if problem.rewards is None:
+            briefly = patience.share(1.0, ASIDE)
+            goals = goals_over(problem, rewards, view, shown, found, briefly)
+        return found.each, goals
     nothing = np.empty((0, problem.mdp.n_features))
     tasks = (Task(problem.model, w, view, nothing, demonstration=shown) for w in weights)
-    found = [t.guaranteed(view, shown, problem.matching, max_seconds=ASIDE) for t in tasks]
-    return np.array([found, found]).T
+    least = [t.guaranteed(view, shown, problem.matching, max_seconds=ASIDE) for t in tasks]
+    return np.array([least, least]).T, ()
 
 
 __all__ = ["WeightDoubt", "weight_doubt"]

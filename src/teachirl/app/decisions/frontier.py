@@ -17,10 +17,12 @@ from ...study.progress import Progress
 from ...views.worldview import Worldview
 from ..problem import Problem
 from .comparison import ASIDE
+from .doubt import WeightDoubt, weight_doubt
 from .kept import Kept
 from .limited_sets import LimitedSets
 from .misses import if_missed
 from .patience import GRACE, Cut, Patience
+from .plausible import OverRewards, over_rewards
 from .set_search import SetSearch, Watch
 from .sought import lean, limits, sought
 from .stakes import Stakes, expectations_there, shown_briefly, stakes, unfinished
@@ -113,6 +115,19 @@ class Frontier:
         """What `told` guarantees of learners who miss a little; None if there was no time for
         it."""
         return if_missed(self.problem, self.view, self.demonstration, self.patience)
+
+    @cached_property
+    def doubt(self) -> WeightDoubt | None:
+        """What `told` guarantees under other plausible weights; None if they were not inferred, or
+        there was no time for it."""
+        known = self.told.guaranteed
+        return weight_doubt(self.problem, self.view, self.demonstration, known, self.patience)
+
+    @cached_property
+    def over_rewards(self) -> OverRewards | None:
+        """What holds under all plausible rewards with `told`; None if one is given, or there was
+        no time for it."""
+        return over_rewards(self.problem, self.view, self.demonstration, self.patience)
 
     @property
     def exact(self) -> bool:
@@ -209,7 +224,7 @@ def _frontier(search: SetSearch, limited: LimitedSets | None) -> Frontier:
             enough = next(reached, None)
     told = _told(search, limited) if enough is None else enough
     if told not in chosen:
-        chosen = sorted([*chosen, told], key=lambda each: search.cost[each])
+        chosen = sorted([*_others(search, chosen, told), told], key=lambda each: search.cost[each])
     # One number for one set, in all commands: each is proved once more, as they prove it.
     problem = search.problem
     until = clock.seconds() + min(PROVING, patience.left()) if cut is None else -math.inf
@@ -263,6 +278,13 @@ def _told(search: SetSearch, limited: LimitedSets | None) -> int:
     if limited is None or not limits(search):
         return search.envelope()[-1]  # the more reward the nearer
     return limited.proved()
+
+
+def _others(search: SetSearch, chosen: list[int], told: int) -> list[int]:
+    """Without sets that cost as much as the one that is told of, and guarantee no more."""
+    lower, cost = search.bounds.lower, search.cost
+    more = lower[told] + search.worth
+    return [each for each in chosen if cost[each] != cost[told] or lower[each] > more]
 
 
 def _point(search: SetSearch, chosen: int, until: float) -> Point:

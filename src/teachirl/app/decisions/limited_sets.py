@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Floats
-from ...precision import ROUNDED, SEARCH_TIE
+from ...precision import ROUNDED, SEARCH_TIE, first_largest
 from ...teachers.set_bounds import SetBounds, set_bounds
 from ...teaching.goal import GoalKind, Promise
 from .set_search import Mask, SetSearch
@@ -42,8 +42,8 @@ class LimitedSets:
 
     Attributes
     ----------
-    chosen : int, the cheapest set that meets all of them; None if none was found. Limits say
-        nothing of the reward: of sets that cost the same, one that guarantees most
+    chosen : int, the cheapest set that meets all of them; None if none was found. Of sets that
+        cost the same, one that guarantees most, as far as there is time
     promise : Promise, what it guarantees; None likewise
     """
 
@@ -85,9 +85,13 @@ class LimitedSets:
             hope = self._hopeful() & self._better()
             if not hope.any() or patience.over():
                 return
-            first = int(self._order[np.argmax(hope)])
+            first = self._next(hope)
             unsure = [part for part in self._parts if part.bounds.lower[first] < part.bar]
-            if unsure:
+            if not unsure and self._in_doubt(first):
+                search.tighten(first, self._more)
+                # As close as it gets, and still no more than that is proved: it is no better.
+                self._met[first] = bool(search.bounds.done[first] and self._no_more(first))
+            elif unsure:
                 bounds, bar, _ = unsure[0]
                 bounds.tighten(first, bar, patience.until)
                 search.kept.now_and_then()
@@ -167,12 +171,32 @@ class LimitedSets:
     def _better(self) -> Mask:
         """Which sets, by cost, may be better than the one that is chosen: all, if none is."""
         search, better = self.search, ~self._met
-        if self.chosen is not None and self.promise is not None:
-            more = self.promise.reward - search.bounds.earned + search.worth
+        if self.chosen is not None:
             better &= search.cost <= search.cost[self.chosen] * (1.0 + ROUNDED)
-            better &= search.bounds.hopes > more
-            better &= any(goal.kind is GoalKind.LIMIT for goal in self.problem.aims)
+            better &= search.bounds.hopes > self._more
         return np.asarray(better[self._order])
+
+    @property
+    def _more(self) -> float:
+        """What a set has to guarantee to be better than the one that is chosen."""
+        if self.promise is None:
+            return -math.inf
+        return self.promise.reward - self.search.bounds.earned + self.search.worth
+
+    def _next(self, hope: Mask) -> int:
+        """Of sets that may be better the cheapest; once one is chosen, what promises most."""
+        if self.chosen is None:
+            return int(self._order[np.argmax(hope)])
+        left = self._order[hope]
+        return int(left[first_largest(self.search.bounds.hopes[left], self.search.same)])
+
+    def _in_doubt(self, chosen: int) -> bool:
+        """Whether it is open if a set is better than the one that is chosen."""
+        return not self.search.bounds.done[chosen] and self._no_more(chosen)
+
+    def _no_more(self, chosen: int) -> bool:
+        """Whether no more is proved of a set than of the one that is chosen."""
+        return bool(self.search.bounds.lower[chosen] <= self._more)
 
     def _look(self, chosen: int) -> None:
         """Whether a set meets all goals that can be had, proved to all digits."""

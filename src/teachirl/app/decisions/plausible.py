@@ -143,12 +143,36 @@ def _over(
 ) -> OverRewards:
     seconds = min(patience.left(), ASIDE)
     certificate = certified_over_rewards(problem, rewards, view, shown, seconds)
-    goals = tuple(
+    return OverRewards(
+        certificate, goals_over(problem, rewards, view, shown, certificate, patience)
+    )
+
+
+def goals_over(
+    problem: Problem,
+    rewards: Rewards,
+    view: Worldview,
+    shown: Demonstration,
+    certificate: RewardsCertificate,
+    patience: Patience,
+) -> tuple[GoalOver, ...]:
+    """Which goals about the reward are met under all of some rewards.
+
+    Parameters
+    ----------
+    problem, rewards, view, shown : as for `certified_over_rewards`
+    certificate : RewardsCertificate, what that found of the performance
+    patience : Patience
+
+    Returns
+    -------
+    tuple of GoalOver
+    """
+    return tuple(
         _goal_over(problem, rewards, view, shown, goal, certificate, patience)
         for goal in problem.goals
         if goal.kind is not GoalKind.LIMIT
     )
-    return OverRewards(certificate, goals)
 
 
 def _goal_over(
@@ -231,4 +255,11 @@ def _certified(
     return certified_over_rewards(problem, rewards, view, shown, seconds, what)
 
 
-__all__ = ["GoalOver", "OverRewards", "certified_over_rewards", "least_earned", "over_rewards"]
+__all__ = [
+    "GoalOver",
+    "OverRewards",
+    "certified_over_rewards",
+    "goals_over",
+    "least_earned",
+    "over_rewards",
+]

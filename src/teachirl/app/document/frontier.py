@@ -17,7 +17,9 @@ from ..decisions.worth import risk_misleads
 from ..problem import Problem
 from .charts import frontier_figure
 from .elements import Column, Data, Fact, Headline, Section, Sentence, Table
+from .inferred import other_weights
 from .notes import cut_short
+from .plausible import asked_under_all
 from .rewards import guaranteed, lost_at_most, performance
 from .sensitivity import how_frail
 from .stakes import (
@@ -38,6 +40,7 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
     short = cut_short(found.cut, found.seconds, kept=True)
     loss = stakes_sentence(problem, found.stakes, "With it")
     frail = how_frail(problem, found)
+    others = other_weights(problem, found.doubt, "by it")
     facts = reward_facts(problem, found.stakes, "by it")
     if not goals:
         bought = "most that can be bought" if found.exact else "most that was found"
@@ -45,7 +48,7 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
             Fact(bought, most.guaranteed, share),
             Fact("for a cost of", most.cost, money),
             *facts,
-        ), (loss, frail, short)
+        ), (loss, frail, others, short)
     broken = [each for each in goals if each.goal in problem.out_of_reach]
     rest = [each for each in goals if enough is None or each not in broken]
     wanted = all_asked_for(rest) if rest else "what can be had"
@@ -80,7 +83,8 @@ def frontier_headline(problem: Problem, found: Frontier) -> Headline:
             Fact("guaranteed by it", found.told.guaranteed, share),
             *facts,
         )
-    return (show, *facts), (Sentence(said), loss, frail, short)
+    under = asked_under_all(problem, found)
+    return (show, *facts), (Sentence(said), under, loss, frail, others, short)
 
 
 def _none_found(found: Frontier) -> str:
@@ -121,6 +125,7 @@ def what_a_budget_buys(problem: Problem, found: Frontier) -> Section:
             frontier_figure(problem, found),
             table,
             Sentence(_method(problem, found), "method"),
+            Sentence(_for_limits(found)),
             *goals_elements(found.stakes),
             Data("exact", lambda: found.exact),
             Data("sets", lambda: found.sets),
@@ -166,6 +171,25 @@ def _method(problem: Problem, found: Frontier) -> str:
         "Another set may guarantee more for its cost, but none more than it says under at most."
     )
     return f"{said} Nothing is known of sets with other features." if found.left_out else said
+
+
+def _for_limits(found: Frontier) -> str:
+    """Why a row guarantees less reward than one that costs no more; empty if none does."""
+    told, goals = found.told, found.stakes.goals
+    even = [each for each in found.points if each is not told and each.cost <= told.cost]
+    more = max(even, key=lambda each: each.reward, default=told)
+    limits = [each.goal.name for each in goals if each.goal.kind is GoalKind.LIMIT]
+    if more.reward <= told.reward or not limits:
+        return ""
+    many = len(limits) > 1
+    breaks = f"breaks {'one of them' if many else 'it'}"
+    if found.enough is None:
+        breaks = f"is further from {'them' if many else 'it'}"
+    return (
+        f"The row for {money(told.cost)} ({_set(told)}) is there for the limit{'s' * many} on "
+        f"{' and '.join(limits)}: {_set(more)}, for {money(more.cost)}, guarantees more of the "
+        f"reward, and {breaks}."
+    )
 
 
 def _set(point: Point) -> str:

@@ -34,9 +34,12 @@ def other_weights(problem: Problem, doubt: WeightDoubt | None, when: str) -> Sen
         )
     if doubt is None:
         return Sentence("")
+    # Beside those that the file has drawn, which are others again.
+    others = counted(doubt.drawn, "other")
+    others = others if problem.rewards is None else f"{doubt.drawn} more"
     return Sentence(
         f"The weights were inferred, and are not certain: under these and "
-        f"{counted(doubt.drawn, 'other')} that {'is' if doubt.drawn == 1 else 'are'} as plausible, "
+        f"{others} that {'is' if doubt.drawn == 1 else 'are'} as plausible, "
         f"{_range(doubt)} are guaranteed {when}."
     )
 

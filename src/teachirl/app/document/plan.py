@@ -80,7 +80,8 @@ def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
         reason = f"{most} are guaranteed: {_why_no_more(problem, plan)}."
     elif plan.ending is Ending.REACHED:
         was, is_ = ("were", "are") if are_many(goals) else ("was", "is")
-        doubted = problem.rewards is not None and asked_of_the_reward(problem)
+        several = problem.rewards is not None or problem.inferred is not None
+        doubted = several and asked_of_the_reward(problem)
         under = " under the weights that it is planned for" if doubted else ""
         reason = f"{all_asked_for(goals)} {was} asked for, and {is_} guaranteed{under}."
     else:

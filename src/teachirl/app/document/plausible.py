@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...figures.digits import asked, at_least, number, percent, percent_at_least, percent_at_most
+from ...mdp.rewards.rewards import RewardsKind
 from ...teaching.goal import GoalKind
 from ...teaching.worth import FeatureWorth
-from ..decisions import Assessment, GoalOver, OverRewards, Searched, Stakes, TeachingPlan
+from ..decisions import Assessment, Frontier, GoalOver, OverRewards, Searched, TeachingPlan
 from ..problem import Problem
 from .elements import Bullets, Column, Data, Element, Section, Sentence, Table
 from .goals import amount_of, asked_for
@@ -84,37 +85,35 @@ def _searched(worth: FeatureWorth) -> str:
     )
 
 
-def asked_under_all(problem: Problem, found: Assessment | TeachingPlan) -> Sentence:
+def asked_under_all(problem: Problem, found: Assessment | TeachingPlan | Frontier) -> Sentence:
     """Of the goals that are met under the weights that are planned for, which fail under other
-    plausible rewards, and which hold; empty if one reward is given.
+    plausible rewards, and which hold; empty if one reward is given, and was not inferred.
 
     Parameters
     ----------
     problem : Problem
-    found : Assessment or TeachingPlan
+    found : Assessment, TeachingPlan or Frontier
 
     Returns
     -------
     Sentence
     """
-    stakes: Stakes = found.stakes
-    met = {each.goal.number for each in stakes.goals if each.met}
-    over = found.over_rewards if problem.rewards is not None and met else None
+    met = {each.goal.number for each in found.stakes.goals if each.met}
+    over = found.doubt if problem.rewards is None else found.over_rewards
     goals = [] if over is None else [each for each in over.goals if each.goal.number in met]
+    every = _all_of_them(problem, found)
     said = {
         "Under some plausible rewards this fails, which was asked for": [
             each for each in goals if each.fails
         ],
-        "Not proved of all plausible rewards, which was asked for": [
+        f"Not proved of {every}, which was asked for": [
             each for each in goals if each.met is False and not each.fails
         ],
-        "Under all plausible rewards this holds, as asked for": [
-            each for each in goals if each.met
-        ],
+        f"Under {every} this holds, as asked for": [each for each in goals if each.met],
     }
     return Sentence(
         " ".join(
-            f"{what}: {'; '.join(_with_amount(problem, each) for each in those)}."
+            f"{what}: {'; '.join(_with_amount(problem, each, every) for each in those)}."
             for what, those in said.items()
             if those
         ),
@@ -122,16 +121,27 @@ def asked_under_all(problem: Problem, found: Assessment | TeachingPlan) -> Sente
     )
 
 
-def _with_amount(problem: Problem, over: GoalOver) -> str:
+def _all_of_them(problem: Problem, found: Assessment | TeachingPlan | Frontier) -> str:
+    """The rewards under which a goal was looked at: draws are not all that is plausible."""
+    rewards, tail, drawn = problem.rewards, problem.reward.tail, 0
+    if rewards is None:
+        drawn = 0 if found.doubt is None else found.doubt.drawn
+    elif rewards.kind is RewardsKind.SAMPLED:
+        drawn = len(rewards.points)
+    said = f"all {drawn} plausible rewards that were drawn" if drawn else "all plausible rewards"
+    return said if tail is None else f"{said}, but the worst {asked(tail)},"
+
+
+def _with_amount(problem: Problem, over: GoalOver, every: str) -> str:
     """A goal and, where it is not met under all of the rewards, what is guaranteed under all."""
     amount = over.amount
     if over.met or amount is None or over.allowed is not None:
         return _wanted(problem, over)
     said = amount_of(over.goal, amount)
     said = {
-        GoalKind.GUARANTEE: f"{said} are guaranteed under all of them",
+        GoalKind.GUARANTEE: f"{said} are guaranteed under {every.rstrip(',')}",
         GoalKind.MAX_LOSS: f"up to {said} can be lost under one of them",
-    }.get(over.goal.kind, f"{said} is guaranteed under all of them")
+    }.get(over.goal.kind, f"{said} is guaranteed under {every.rstrip(',')}")
     return f"{_wanted(problem, over)} ({said})"
 
 

@@ -57,6 +57,10 @@ def recorded(problem: Problem) -> bool:
     return problem.expert.error > 0.0
 
 
+# Of a search that ended before it knew a policy that looks right and loses.
+NOT_YET = "Through which feature most is lost was not found by then."
+
+
 def who_earns(problem: Problem) -> str:
     """Whose reward it is that is told as the expert's: an estimate is called one."""
     by = "" if problem.world.model is None else ", by the log's estimate"
@@ -97,7 +101,8 @@ def in_reward(problem: Problem, stakes: Stakes, when: str) -> str:
         less += f", and less than {waiting}"
     said = f"{when}, a learner {who} may earn {less}."
     if lost is None:
-        return said
+        sought = stakes.early and problem.world.model is None
+        return f"{said} {NOT_YET}" if sought else said
     return f"{said} {most_lost(problem, lost, stakes, stakes.shown_of_it)}"
 
 

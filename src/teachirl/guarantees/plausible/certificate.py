@@ -195,19 +195,34 @@ def _finite(race: Race, rewards: Rewards, tail: Tail) -> tuple[Found, range]:
         [reference] = race.add(rewards.mean[None])
         race.solve(reference)
         race.prove_others(math.inf)
-    timely = race.run(numbers, rewards.chances, tail)
+    while True:
+        timely = race.run(numbers, rewards.chances, tail)
+        worst = _that_bad(race, numbers, rewards, tail, timely)
+        if worst in race.cases:
+            break
+        # What others say of it was enough; who is that bad, its own worst case says.
+        race.solve(worst)
     part = slice(numbers.start, numbers.stop)
     low, high = (tail.of(each[part], rewards.chances) for each in (race.low, race.high))
-    # The solved one that comes nearest to what is meant.
-    solved = [number for number in race.cases if number in numbers]
-    if not solved:
-        race.solve(int(race.high[part].argmin()))
-        solved = list(race.cases)[-1:]
-        low, high = (tail.of(each[part], rewards.chances) for each in (race.low, race.high))
-    if not race.matchable:
-        return Found(low, high, solved[0], True, timely), numbers
-    worst = min(solved, key=lambda number: (abs(race.high[number] - high), number))
-    return Found(low, high, worst, high - low <= race.asked, timely), numbers
+    settled = not race.matchable or high - low <= race.asked
+    return Found(low, high, worst, settled, timely), numbers
+
+
+def _that_bad(race: Race, numbers: range, rewards: Rewards, tail: Tail, timely: bool) -> int:
+    """The reward that has what is meant; of the mean of a tail, or out of time, the one that comes
+    nearest of those that were solved."""
+    meant = tail.of(race.high[numbers.start : numbers.stop], rewards.chances)
+    solved = [number for number in numbers if number in race.cases]
+    of_one = timely and tail.measure is not Measure.CVAR
+    among = numbers if of_one or not solved else solved
+    return min((_off(race, number, meant), number) for number in among)[1]
+
+
+def _off(race: Race, number: int, meant: float) -> tuple[float, bool, float]:
+    """How far a reward is from what is meant; of those that are close enough, solved ones first."""
+    high = float(race.high[number])
+    off = 0.0 if high == meant else abs(high - meant)
+    return max(off - race.asked, 0.0), number not in race.cases, off
 
 
 def _certificate(

@@ -22,7 +22,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,6 +62,16 @@ class Found:
 
 def least_over(race: Race, rewards: Rewards, indistinct: Indistinct | None) -> Found:
     """The least of the criterion, signed so that more is better, over a convex set of rewards."""
+    found = _bounded(race, rewards, indistinct)
+    if found.worst in race.cases or not found.timely:
+        return found
+    # What others say of the worst reward was enough; who is that bad, its own worst case says.
+    race.solve(found.worst)
+    high = max(min(found.high, float(race.high[found.worst])), found.low)
+    return replace(found, high=high, settled=found.settled or high - found.low <= race.asked)
+
+
+def _bounded(race: Race, rewards: Rewards, indistinct: Indistinct | None) -> Found:
     race.add(rewards.mean[None])
     race.solve(0)
     if not race.matchable:

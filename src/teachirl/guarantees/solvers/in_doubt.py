@@ -51,7 +51,7 @@ from .view_coordinates import ViewCoordinates
 # Blocks of start states for the learner, and how many times fewer there are for what is shown:
 # there nature alone chooses, and few blocks say as much.
 FEW, MANY, LARGE = 192, 256, 4096
-FEWER = 24
+FEWER = 64
 SOLVES = 2000
 # So many plans are remembered, at most, and so many numbers of them.
 PLANS, ENTRIES = 32, 1 << 22

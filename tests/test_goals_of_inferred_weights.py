@@ -1,0 +1,84 @@
+"""Weights that were inferred: what was asked for, and fails under others that are as plausible, is
+said in the first lines of every command, whether the file asks about a posterior or not."""
+
+import numpy as np
+import pytest
+
+import teachirl as ti
+from teachirl.app.decisions import assess, frontier, plan
+from teachirl.app.document.documents import answer
+from teachirl.app.render.json import contents
+
+FILE = """
+[world]
+name = "gridworld"
+size = 4
+block = 2
+slip = 0.2
+[reward]
+trajectories = "seen.jsonl"
+{reward}
+[learner]
+sees = ["block 0"]
+[teach]
+features = "all"
+[plan]
+{goal}
+"""
+FAILS = "Under some plausible rewards this fails, which was asked for: "
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path, rng = tmp_path_factory.mktemp("inferred"), np.random.default_rng(0)
+    mdp = ti.worlds.gridworld(4, block=2, slip=0.2)
+    expert = ti.optimal_policy(mdp, [0.3, -0.2, -1.0, 1.0]).policy
+    seen = ti.sample_trajectories(mdp, expert, episodes=20, horizon=30, rng=rng)
+    ti.write_trajectories(path / "seen.jsonl", seen, mdp)
+    return path
+
+
+def asking(folder, goal, reward=""):
+    path = folder / "problem.toml"
+    text = FILE.format(goal=goal, reward=reward)
+    names = ti.worlds.gridworld(4, block=2).feature_name
+    path.write_text(text.replace("block 0", names(0)))
+    return ti.read_problem(path)
+
+
+def most_lost(problem):
+    """What can be lost under one of the plausible weights that were drawn."""
+    shown, lost = problem.task.demonstration, []
+    for w in problem.inferred.plausible.points:
+        worst = ti.worst_case(problem.mdp, problem.worldview, w, shown)
+        lost.append(float(w @ shown.expectations) - worst.lower)
+    return max(lost)
+
+
+@pytest.mark.parametrize("decide", [assess, plan, frontier])
+def test_a_loss_that_is_larger_under_others_is_said(folder, decide):
+    now = assess(asking(folder, "")).stakes
+    problem = asking(folder, f"max_loss = {now.loss + 1e-3}")
+    lost = most_lost(problem)
+    assert lost > now.loss + 0.01  # else there is nothing to say
+    said = contents(answer(problem, decide(problem)))["under_all_rewards"]
+    assert said.startswith(f"{FAILS}a loss of at most ")
+    amount = float(said.split("(up to ")[1].split(" ")[0])
+    assert lost - 1e-6 <= amount <= lost + 0.01  # rounded up, to four digits
+
+
+def test_a_goal_that_holds_under_all_draws_says_how_many(folder):
+    problem = asking(folder, "max_loss = 1000.0")
+    said = contents(answer(problem, plan(problem)))
+    count = len(problem.inferred.plausible.points)
+    assert (
+        f"Under all {count} plausible rewards that were drawn this holds"
+        in (said["under_all_rewards"])
+    )
+    assert "guaranteed under the weights that it is planned for" in said["reason"]
+
+
+def test_draws_of_a_posterior_are_not_all_that_is_plausible(folder):
+    problem = asking(folder, "max_loss = 1000.0", "posterior = 12")
+    said = contents(answer(problem, frontier(problem)))["under_all_rewards"]
+    assert said.startswith("Under all 12 plausible rewards that were drawn this holds")
