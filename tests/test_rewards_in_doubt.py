@@ -212,3 +212,15 @@ def test_of_a_tiny_set_the_performance_is_that_of_its_middle(seed, policy):
     found = ti.certify(model, view, ti.Rewards.within(w, 1e-7), shown).lower
     assert found == pytest.approx(one, abs=1e-5)
     assert found <= one + 1e-9
+
+
+def test_of_opposite_rewards_the_one_that_gets_nothing_is_named():
+    world, w = ti.worlds.gridworld(3, slip=0.2), np.arange(9.0) - 4.0
+    # Each pair tried so often that what follows is nearly known.
+    counts = np.rint(1e6 * world.dynamics.transitions.toarray()).astype(int).reshape(9, 4, 9)
+    model = ti.estimate_mdp(counts, np.eye(9), discount=0.9, successors=world)
+    policy = ti.optimal_policy(model.nominal, w).policy
+    rewards = ti.Rewards.listed([w, 1.0 - w, w + 0.1])
+    found = certified(model, ti.Worldview(np.eye(9)), rewards, policy, "performance")
+    assert found.weights.tolist() == rewards.points[1].tolist()
+    assert found.upper == found.each[1, 1] < 0.01 and found.each[0, 0] > 0.9
