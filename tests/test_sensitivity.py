@@ -10,7 +10,10 @@ import teachirl as ti
 from problem_files import PROBLEMS
 from teachirl.app import cli
 from teachirl.app.decisions import assess, plan
+from teachirl.app.document.elements import Sentence
+from teachirl.app.document.sensitivity import if_the_learner_misses
 from teachirl.app.problem import Change, read_problem
+from teachirl.figures.digits import at_most
 from teachirl.guarantees.sensitivity import in_units_of_ranges
 from teachirl.guarantees.solvers.mismatches import worst_cases_by_bundle
 
@@ -146,3 +149,32 @@ def test_certify_shows_a_row_and_says_where_it_flatters(monkeypatch, capsys):
     assert lines[row].split("  ")[0] == "missed by" and lines[row].split()[2] == "exact"
     # What is proved at once is printed first.
     assert row > lines.index("How things stand")
+
+
+@pytest.mark.parametrize(
+    ("shown", "asked", "told"),
+    [
+        ('trajectories = "seen.jsonl"', "", True),
+        ('trajectories = "seen.jsonl"', 'mismatch = "5 %"', False),
+        ('trajectories = "seen.jsonl"\nmatch = "expert"', "", False),
+        ('show = "optimal"', "", False),
+    ],
+)
+def test_where_recordings_are_matched_it_says_from_where_misses_count(tmp_path, shown, asked, told):
+    """The headline's miss is no share of a range: the row beside it may say more, or nobody."""
+    mdp, rng = ti.worlds.chain(5), np.random.default_rng(0)
+    policy = ti.optimal_policy(mdp, [-1, 0, 0, 0, 2]).policy
+    seen = ti.sample_trajectories(mdp, policy, episodes=4, horizon=20, rng=rng)
+    ti.write_trajectories(tmp_path / "seen.jsonl", seen, mdp)
+    path = tmp_path / "problem.toml"
+    path.write_text(
+        '[world]\nname = "chain"\n[reward.weights]\n"cell 1" = -1.0\n"cell 5" = 2.0\n'
+        f'[learner]\nsees = ["cell 3", "cell 5"]\n[demonstration]\n{shown}\n[plan]\n{asked}\n'
+    )
+    found = assess(ti.read_problem(path))
+    section = if_the_learner_misses(found.problem, found)
+    said = [each.text for each in section.elements if isinstance(each, Sentence)]
+    start = "What is guaranteed above is for learners who miss the recordings by up to "
+    told_of = [each for each in said if each.startswith(start)]
+    assert bool(told_of) == told
+    assert not told or f"{start}{at_most(found.mismatch)} in" in told_of[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...figures.digits import asked
+from ...figures.digits import asked, at_most
 from ...views.worldview import Worldview
 from ..decisions import Assessment, Frontier, TeachingPlan
 from ..decisions.misses import episodes_end, frailty, quickly_told
@@ -32,6 +32,12 @@ FLATTERED = (
 FROM_EXPERT = (
     "It is the expert that learners are taken to match, whose sample the recordings are: the "
     "recordings' error is added to each mismatch."
+)
+FROM_RECORDINGS = (
+    "What is guaranteed above is for learners who miss the recordings by up to {} in their "
+    "features as they are, as does the policy that comes nearest to them in all features. Here "
+    "shares of each feature's range are counted from the same recordings, so that a small one may "
+    "guarantee more, or be out of reach."
 )
 NOBODY = "nobody"
 NONE_SO_NEAR = (
@@ -76,6 +82,16 @@ def _frail(problem: Problem, found: Assessment | TeachingPlan | Frontier) -> str
     return f"{said}less than half of what {the_expert(problem)} earns beyond what {nothing}."
 
 
+def _counted_from(problem: Problem, found: Assessment | TeachingPlan, from_expert: bool) -> str:
+    """From what mismatches count where episodes were recorded; empty if none were."""
+    if from_expert:
+        return FROM_EXPERT
+    asked_for = problem.mismatch or problem.mismatch_share
+    if not found.mismatch or asked_for or found.demonstration.error == 0.0:
+        return ""
+    return FROM_RECORDINGS.format(at_most(found.mismatch))
+
+
 def if_the_learner_misses(problem: Problem, found: Assessment | TeachingPlan) -> Section:
     """What is guaranteed at a few mismatches, as things stand or after a plan: a row and a curve.
 
@@ -118,7 +134,7 @@ def if_the_learner_misses(problem: Problem, found: Assessment | TeachingPlan) ->
     elements: tuple[Element, ...] = (
         Explanation(ABOUT),
         Sentence("" if quickly_told(problem, _view(found)) else _frail(problem, found)),
-        Sentence(FROM_EXPERT if from_expert else ""),
+        Sentence(_counted_from(problem, found, from_expert)),
         Sentence(FLATTERED if episodes_end(problem) else "", "flattered"),
         Table(
             f"What is guaranteed at a few mismatches{AFTER if then else ''}", tuple(columns), rows
