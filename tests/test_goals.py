@@ -65,8 +65,8 @@ def test_a_limit_is_that_of_exact_arithmetic(chain):
 def test_rounding_alone_breaks_no_goal(chain):
     [goal] = ti.Goals(limits=(ti.Limit("cell 1", at_most=0.0),)).of(chain).goals
     assert goal.scale > 1.0
-    assert goal.missing(Promise(0.0, 0.0, (1e-10,))) == 0.0
-    assert goal.missing(Promise(0.0, 0.0, (1e-6,))) == 1e-6
+    assert goal.missing(Promise(0.0, 0.0, 0.0, (1e-10,))) == 0.0
+    assert goal.missing(Promise(0.0, 0.0, 0.0, (1e-6,))) == 1e-6
 
 
 def test_where_nobody_matches_nothing_is_promised(chain):

@@ -19,6 +19,7 @@ from teachirl.app.decisions import assess, log_doubt, plan
 from teachirl.app.document.documents import answer
 from teachirl.app.problem import read_problem
 from teachirl.app.render.json import contents
+from teachirl.mdp.robust_planning import respond
 
 SUCCESSORS = """state,action,next_state
 shore,walk,ice
@@ -405,3 +406,37 @@ def test_weights_are_not_inferred_beside_a_log(folder):
     text = '[reward]\ntrajectories = "episodes.jsonl"\nposterior = 20\n'
     path = changed(folder, "[reward.weights]\nhome = 10.0\ncold = -1.0\n", text)
     assert "to infer weights needs a world that is known" in message_of(path)
+
+
+def test_a_loss_is_counted_in_the_world_where_the_learner_is(folder):
+    """In each that the log allows: there the expert does not earn what it would in the best."""
+    asked = 'sees = ["home"]\n[plan]\nmax_loss = 1.0'
+    problem = read_problem(changed(folder, 'sees = ["cold"]', asked))
+    model, shown = problem.model, problem.task.demonstration
+    promise = problem.goals.promise(problem.view, shown)
+    found = ti.certify(model, problem.view, problem.weights, shown, theorems=False)
+    assert promise.loss == promise.amounts[0] == pytest.approx(found.against_expert, rel=1e-6)
+    assert promise.loss < problem.goals.expert_reward - promise.reward - 0.1
+    rng = np.random.default_rng(0)
+    for _ in range(20):  # worlds of the sets, in which the learner is shown the same policy
+        share = rng.random()
+        response = respond(model, rng.normal(size=3), nature=1)
+        rows = share * response.rows + (1.0 - share) * model.successors.data
+        world = model.world(rows)
+        policy = ti.Policy(world.dynamics, pairs=shown.policy.pairs)
+        there = ti.certify(world, problem.view, problem.weights, policy, theorems=False)
+        assert there.against_expert <= promise.loss + 1e-6
+    everything = ti.Worldview(np.eye(model.n_features))
+    assert problem.goals.promise(everything, shown).loss <= 1e-9
+    assert problem.goals.own(shown).loss == 0.0
+    assert "in the same world" in json.dumps(contents(answer(problem, assess(problem))))
+
+
+def test_more_steps_help_the_guarantee_of_the_plan(folder):
+    problem = read_problem(folder / "problem.toml")
+    planned = plan(problem)
+    told = contents(answer(problem, planned))
+    assert "after the plan" in told["log"][-1]
+    after = log_doubt(problem, after=planned)
+    assert [each["cost"] for each in told["costly_pairs"]] == [each.cost for each in after.costly]
+    assert after.costly[0].cost != log_doubt(problem).costly[0].cost

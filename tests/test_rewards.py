@@ -24,6 +24,12 @@ def test_the_constructors_say_what_they_made():
             assert not array.flags.writeable
 
 
+def episodes():
+    mdp, rng = ti.worlds.chain(3), np.random.default_rng(0)
+    uniform = ti.Policy.uniform(mdp)
+    return [ti.sample_trajectories(mdp, uniform, episodes=1, horizon=3, rng=rng)] * 2
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -39,6 +45,7 @@ def test_the_constructors_say_what_they_made():
         (lambda: ti.Rewards.posterior([1], 3, rng=np.random.default_rng(0)), "infer_weights"),
         (lambda: ti.Rewards.preferring([([1, 0], [1, 0])]), r"preferences\[0\] .* same features"),
         (lambda: ti.Rewards.preferring([]), "at least one pair"),
+        (lambda: ti.Rewards.preferring([episodes()] * 2), r"from_trajectories\(mdp, episodes\)"),
         (lambda: ti.Rewards.preferring([([1], [0])], lower=-2, upper=-1), "no weights"),
         (lambda: ti.Rewards.preferring([(np.eye(40)[0], np.eye(40)[1])]), "give samples and rng"),
     ],

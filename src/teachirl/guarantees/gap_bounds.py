@@ -177,6 +177,11 @@ def _star(case: Case, theta: Floats) -> tuple[float, float, float]:
     return least, max(min(gap, up(hidden + blur)), 0.0), hidden
 
 
+def least_gap(case: Case, theta: Floats) -> float:
+    """R(T) − R(L) at most, by (★) at a θ, and at the one that expresses most of w."""
+    return min(width_bound(case, case.view, case.w).gap, _star(case, theta)[1])
+
+
 def width_and_theorem_1(
     case: Case, width: Bound, diameter: float, never: Indistinct
 ) -> tuple[Bound, Bound]:
@@ -264,4 +269,4 @@ def exact_bound(case: Case, found: WorstCaseBounds, looser: Bound) -> Bound:
     return Bound("exact", max(gap, 0.0), least, terms, case.assumes, sentence + ".")
 
 
-__all__ = ["Bound", "Case", "exact_bound", "width_and_theorem_1", "width_bound"]
+__all__ = ["Bound", "Case", "exact_bound", "least_gap", "width_and_theorem_1", "width_bound"]

@@ -55,12 +55,14 @@ class Promise:
     ----------
     reward : float, each earns at least this
     performance : float, the same as a relative performance
+    loss : float, the expert earns at most this much more
     amounts : tuple of float, what each of the goals is about: the relative performance, the reward
         lost or earned, or the amount of the feature, each on the safe side
     """
 
     reward: float
     performance: float
+    loss: float
     amounts: tuple[float, ...] = ()
 
 

@@ -21,15 +21,13 @@ from ..arrays import Floats
 from ..demonstrations.demonstration import Demonstration
 from ..errors import require
 from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
-from ..mdp.estimated import EstimatedMDP
-from ..mdp.occupancy import expectation_error
 from ..mdp.plan import Plan
 from ..mdp.planning import optimal_policy, worst_policy
-from ..mdp.robust_planning import respond
 from ..precision import SEARCH_TIE, up
 from ..selection.greedy import is_number
 from ..views.worldview import Worldview
 from .goal import Goal, GoalKind, Limit, Promise
+from .losses import behind_at_most, earned_at_most, same_unknown_world
 from .matching import Matching
 from .task import Task
 
@@ -133,11 +131,7 @@ class TaskGoals:
     @cached_property
     def expert_reward(self) -> float:
         """What the expert earns at most."""
-        task, shown = self.task, self.expert
-        if isinstance(task.model, EstimatedMDP) and shown.policy is not None and not shown.error:
-            return respond(task.model, task.weights, nature=1, policy=shown.policy).upper
-        most = shown.earned_between(task.weights)[1]
-        return min(up(most + expectation_error(task.mdp, task.weights)), task.best.upper)
+        return earned_at_most(self.task, self.expert)
 
     def promise(
         self,
@@ -173,17 +167,19 @@ class TaskGoals:
         if known.status is not WorstCaseStatus.INFEASIBLE:
             reward = max(reward, known.lower, least)
             performance = task.relative_at_least(reward)
-        amounts = []
+        loss, amounts = max(up(self.expert_reward - reward), 0.0), []
+        if self._together(shown) and known.status is not WorstCaseStatus.INFEASIBLE:
+            loss = min(loss, behind_at_most(task, view, shown, matching, known))
         for goal in self.goals:
             if goal.kind is GoalKind.GUARANTEE:
                 amounts.append(performance)
             elif goal.kind is GoalKind.MAX_LOSS:
-                amounts.append(max(up(self.expert_reward - reward), 0.0))
+                amounts.append(loss)
             elif goal.kind is GoalKind.AT_LEAST:
                 amounts.append(reward)
             else:
                 amounts.append(self._amount(goal, view, shown, matching, max_seconds))
-        promise = Promise(float(reward), performance, tuple(map(float, amounts)))
+        promise = Promise(float(reward), performance, float(loss), tuple(map(float, amounts)))
         if before is None or known.status is WorstCaseStatus.INFEASIBLE:
             return promise
         return self._better(promise, before)
@@ -194,6 +190,7 @@ class TaskGoals:
         return Promise(
             max(one.reward, other.reward),
             max(one.performance, other.performance),
+            min(one.loss, other.loss),
             tuple(min(a, b) if goal.most else max(a, b) for goal, a, b in pairs),
         )
 
@@ -210,14 +207,16 @@ class TaskGoals:
         """
         task = self.task
         reward = float(task.weights @ shown.expectations)
+        loss = 0.0 if self._together(shown) else max(self.expert_reward - reward, 0.0)
         amounts = {
             GoalKind.GUARANTEE: task.relative(reward),
-            GoalKind.MAX_LOSS: max(self.expert_reward - reward, 0.0),
+            GoalKind.MAX_LOSS: loss,
             GoalKind.AT_LEAST: reward,
         }
         return Promise(
             reward,
             amounts[GoalKind.GUARANTEE],
+            loss,
             tuple(
                 float(
                     amounts[goal.kind] if goal.feature is None else shown.expectations[goal.feature]
@@ -225,6 +224,10 @@ class TaskGoals:
                 for goal in self.goals
             ),
         )
+
+    def _together(self, shown: Demonstration) -> bool:
+        """Whether the expert and who is shown that are in the same world, which is not known."""
+        return same_unknown_world(self.task, self.expert, shown)
 
     def unmet(self, promise: Promise) -> tuple[Goal, ...]:
         """The goals that a promise does not meet.

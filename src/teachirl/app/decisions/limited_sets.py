@@ -143,7 +143,7 @@ class LimitedSets:
             limit = goal.kind is GoalKind.LIMIT
             found = part.bounds.proved(chosen, -math.inf) if limit else -math.inf
             amounts.append(-found if goal.most else found)
-        return Promise(-math.inf, -math.inf, tuple(amounts))
+        return Promise(-math.inf, -math.inf, math.inf, tuple(amounts))
 
     @property
     def cost_at_least(self) -> float | None:

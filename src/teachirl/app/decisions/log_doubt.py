@@ -10,6 +10,7 @@ from ...guarantees.bounds import WorstCaseBounds
 from ...guarantees.doubt_costs import doubt_costs
 from ...precision import INVISIBLE, ranks
 from ..problem import Problem
+from .teaching_plan import TeachingPlan
 
 # Pairs that are named.
 MOST = 10
@@ -54,13 +55,16 @@ class LogDoubt:
     costly: tuple[PairDoubt, ...]
 
 
-def log_doubt(problem: Problem, found: WorstCaseBounds | None = None) -> LogDoubt | None:
+def log_doubt(
+    problem: Problem, found: WorstCaseBounds | None = None, after: TeachingPlan | None = None
+) -> LogDoubt | None:
     """What the log leaves open, and where more steps would help most.
 
     Parameters
     ----------
     problem : Problem
     found : WorstCaseBounds as things stand; computed unless given
+    after : TeachingPlan, whose guarantee is meant, if not that of things as they stand
 
     Returns
     -------
@@ -70,6 +74,8 @@ def log_doubt(problem: Problem, found: WorstCaseBounds | None = None) -> LogDoub
     if model is None:
         return None
     view, shown = problem.worldview, problem.task.demonstration
+    if after is not None:
+        view, shown, found = after.view, after.demonstration, None
     if found is None:
         found = problem.task.worst_case(view, shown, problem.matching)
     policy = shown.policy if shown.error == 0.0 else None

@@ -12,7 +12,7 @@ from ...guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ...mdp import clock
 from ...mdp.occupancy import expectations_of
 from ...mdp.policy import Policy
-from ...precision import SEARCH_TIE, up
+from ...precision import SEARCH_TIE
 from ...teaching.goal import Goal, Promise
 from ...views.worldview import Worldview
 from ..problem import Baseline, Problem
@@ -132,7 +132,7 @@ def stakes(
         promise.performance,
         promise.reward,
         float(weights @ expert.expectations),
-        max(up(goals.expert_reward - promise.reward), 0.0),
+        promise.loss,
         most,
         tuple(
             GoalResult(

@@ -159,7 +159,7 @@ def _sections(problem: Problem, *found: Decision) -> Iterator[Section]:
     yield what_the_expert_is_after(problem, known, _first(found, TeachingPlan))
     yield what_the_recordings_say(problem, known, _first(found, TeachingPlan))
     yield rests_on(problem, known)
-    yield what_the_log_leaves_open(problem, known)
+    yield what_the_log_leaves_open(problem, known, _first(found, TeachingPlan))
     if learner is not None:
         yield what_is_known(problem, learner)
     for each in found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...figures.digits import counted, number, percent, percent_at_least
-from ..decisions import Assessment, LogDoubt, log_doubt
+from ..decisions import Assessment, LogDoubt, TeachingPlan, log_doubt
 from ..problem import Problem
 from .elements import Bullets, Column, Data, Section, Sentence, Table
 
@@ -11,20 +11,23 @@ from .elements import Bullets, Column, Data, Section, Sentence, Table
 NAMED = 5
 
 
-def what_the_log_leaves_open(problem: Problem, known: Assessment | None) -> Section:
+def what_the_log_leaves_open(
+    problem: Problem, known: Assessment | None, plan: TeachingPlan | None
+) -> Section:
     """How well the world is known, and where more steps would help; nothing if it is known.
 
     Parameters
     ----------
     problem : Problem
     known : Assessment, whose worst case is taken; None if there is none
+    plan : TeachingPlan, after which more steps are to help; None if there is none
 
     Returns
     -------
     Section
     """
     title = "What the log leaves open"
-    found = log_doubt(problem, None if known is None else known.proved.worst)
+    found = log_doubt(problem, None if known is None else known.proved.worst, plan)
     if found is None:
         return Section(title, ())
     columns = (
@@ -35,7 +38,9 @@ def what_the_log_leaves_open(problem: Problem, known: Assessment | None) -> Sect
         Column("share", "share of what all doubt costs", percent),
     )
     table = Table("More steps in these would help most", columns, found.costly, "costly_pairs")
-    said = (_known(found), _untried(found), _learners())
+    said = [_known(found), _untried(found), _learners()]
+    if found.costly:
+        said.append(_more_steps("as things stand" if plan is None else "after the plan"))
     return Section(
         title,
         (
@@ -62,6 +67,13 @@ def _untried(found: LogDoubt) -> str:
     return (
         f"{counted(n, 'pair')} of {found.pairs} {'was' if n == 1 else 'were'} never tried "
         f"({names}): what follows may be whatever is allowed there."
+    )
+
+
+def _more_steps(when: str) -> str:
+    return (
+        "More steps in these pairs would help most: what the reward guaranteed "
+        f"{when} would gain if they were known exactly, about."
     )
 
 

@@ -232,8 +232,8 @@ def _worst(problem: Problem, over: OverRewards) -> Table:
         "The reward under which it is worst",
         (
             Column("", "feature", value=problem.mdp.feature_name),
-            Column("", "weight", number, lambda i: float(worst[i])),
-            Column("", "planned for", number, lambda i: float(planned[i])),
+            Column("", "weight where it is worst", number, lambda i: float(worst[i])),
+            Column("", "weight planned for", number, lambda i: float(planned[i])),
         ),
         tuple(int(i) for i in rows),
     )
@@ -248,8 +248,8 @@ def _worth_table(worth: tuple[FeatureWorth, ...]) -> tuple[Table, ...]:
             "rewards a feature is, and what it adds to the guarantee if it is taught first",
             (
                 Column("name", "feature"),
-                Column("share", "in plans", percent),
-                Column("least", "adds at least", percent_at_least),
+                Column("share", "in plans for plausible rewards", percent),
+                Column("least", "taught first, adds at least", percent_at_least),
                 Column("median", "in the median", percent),
                 Column("tried", None),
                 Column("exact", None),

@@ -91,7 +91,8 @@ def in_reward(problem: Problem, stakes: Stakes, when: str) -> str:
     if nothing_lost(problem, stakes):
         return f"{when}, every learner {who} earns what {expert} does, up to rounding."
     less = (
-        f"up to {lost_at_most(problem, stakes.loss)} less than {expert}{_at_most_earned(problem)}"
+        f"up to {lost_at_most(problem, stakes.loss)} less than {expert}"
+        f"{_at_most_earned(problem, stakes)}"
     )
     behind = stakes.expert - stakes.reward
     if recorded(problem) and behind > SEARCH_TIE * scale:
@@ -111,11 +112,14 @@ def nothing_lost(problem: Problem, stakes: Stakes) -> bool:
     return stakes.loss <= SEARCH_TIE * reward_range(problem)
 
 
-def _at_most_earned(problem: Problem) -> str:
-    """What the expert earns at most, if that is not known exactly: losses count from there."""
+def _at_most_earned(problem: Problem, stakes: Stakes) -> str:
+    """What the expert earns at most, if that is not known exactly: losses count from there, or in
+    a world known from a log, from what the expert earns in the same world, if that says more."""
     task, most = problem.task, problem.goals.expert_reward
     if not recorded(problem) and problem.world.model is None:
         return ""
+    if stakes.loss < most - stakes.reward - SEARCH_TIE * reward_range(problem):
+        return " in the same world, whichever of those that the log allows it is"
     said = f", who earns {at_most(most, reward_range(problem))} at most"
     if most >= task.best.upper:
         return f"{said}, as every policy does"

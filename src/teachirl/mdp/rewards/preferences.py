@@ -58,6 +58,12 @@ def half_spaces(preferences: Sequence[tuple[ArrayLike | Outcome, ArrayLike | Out
 
 def _features(place: int, values: Any) -> Floats:
     name = f"preferences[{place}]"
+    # Episodes are states and actions: what they have of each feature, an MDP says.
+    require(
+        not hasattr(values, "pairs"),
+        f"{name} must be of features, got {type(values).__name__}: "
+        "Demonstration.from_trajectories(mdp, episodes) or Demonstration.of_policy has those",
+    )
     row = as_floats(name, values.expectations if isinstance(values, Outcome) else values)
     require(row.ndim == 1, f"{name} must be between arrays of shape (k,), got {row.shape}")
     check_finite(name, row)
