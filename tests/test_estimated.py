@@ -447,6 +447,20 @@ def test_planning_closes_its_bounds_whatever_the_discount(discount):
             assert found.lower - 1e-9 * span <= value <= found.upper + 1e-9 * span
 
 
+def test_planning_does_not_change_a_policy_for_next_to_nothing():
+    """Twice the same: stay for .8 a step, or go where there is 1, which is worth 9 instead of 8. To
+    stay once more costs .1 only: who does so as that is little, and leaves as 1 is much, and has
+    the other do it by turns, never ends."""
+    rows = np.zeros((3, 2, 3))
+    rows[[0, 1], 0, [0, 1]] = rows[[0, 1], 1, 2] = rows[2, :, 2] = 1.0
+    phi = np.array([[[0.8], [0.0]], [[0.8], [0.0]], [[1.0], [1.0]]])
+    model = in_doubt(ti.MDP.from_arrays(rows, phi, discount=0.9, first="state"))
+    guess = np.array([8.0, 9.0, 10.0])
+    found = respond(model, np.ones(1), nature=1, within=10.0, guess=guess)
+    assert found.close and found.rounds <= 3
+    assert found.lower <= (9.0 + 9.0 + 10.0) / 3.0 <= found.upper
+
+
 @pytest.mark.parametrize("slip", [0.0, 0.3])
 def test_bounds_close_where_news_travels_a_state_a_round(slip):
     """For many rounds policy iteration only gets the news of a reward to the next state."""

@@ -197,7 +197,8 @@ def back_up(
         if free:
             for p in range(first, last):
                 chances[p] = 0.0
-            p = first
+            # Who changes for nothing may go round in circles.
+            p = first if first_time or worths[old] < best - tie else old
             while worths[p] < best - tie:
                 p += 1
             chances[p] = 1.0
@@ -276,11 +277,11 @@ def back_up_robustly(
     """Backups with the sets, or against them, from v [S], until Tv − v spans at most `span`.
 
     Nature chooses the rows that bring most where `sign` is 1, and least where it is −1. Where π is
-    free, the first pairs within `tie` of the best become its chances. `known` are values [S] and
-    more than each pair [P] is worth by them, ∞ at first: pairs that cannot have become the best
-    since are passed over. Between two backups the policy is followed in its world by sweeps,
-    `sweeps` of them in all at most; v is what was backed up last. Tv; T_π v; the least of
-    T_π v − v, and the largest of Tv − v; and how many backups.
+    free, it keeps its pairs within `tie` of the best, and changes to the first that are. `known`
+    are values [S] and more than each pair [P] is worth by them, ∞ at first: pairs that cannot have
+    become the best since are passed over. Between two backups the policy is followed in its world
+    by sweeps, `sweeps` of them in all at most; v is what was backed up last. Tv; T_π v; the least
+    of T_π v − v, and the largest of Tv − v; and how many backups.
     """
     room = workspace(sets, v.size, reward.size)
     rounds = 0
