@@ -185,6 +185,23 @@ def test_boxes_and_polytopes_are_worst_at_a_corner(seed):
         assert (np.abs(found.weights - w) <= 0.4 * np.abs(w) + 1e-12).all()
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_over_a_polytope_performance_counts_from_one_bad_policy(seed):
+    rng, mdp, view, w, shown = case(seed)
+    mu = ti.feature_expectations(mdp, shown)
+    vertices = w + 0.5 * rng.standard_normal((5, 5))
+    rewards = ti.Rewards.polytope(vertices)
+    found = ti.certify(mdp, view, rewards, shown)
+    bad = ti.feature_expectations(mdp, ti.worst_policy(mdp, rewards.mean).policy)
+    shares = []
+    for vertex in vertices:
+        least, (most, _) = least_of(mdp, view, vertex, mu), range_of(mdp, vertex)
+        shares.append((least - vertex @ bad) / (most - vertex @ bad))
+    assert found.lower == pytest.approx(max(min(shares), 0.0), abs=1e-5)
+    inside = [values(mdp, view, point, mu)["performance"] for point in rewards.draw(rng, 20)]
+    assert found.lower <= min(inside) + 1e-6
+
+
 def test_with_features_that_are_never_negative_the_low_corner_earns_least():
     rng = np.random.default_rng(0)
     mdp = ti.worlds.gridworld(6, 2)

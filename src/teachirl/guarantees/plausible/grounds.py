@@ -11,14 +11,16 @@ depend on which of its worlds is the true one, and what is proved of a reward w 
 
 H and what is shown are convex in w, as each is the most of linear functions.
 
-Over means of several rewards a performance needs a range that is concave in w. Known:
-⟨w, μ − μ′⟩ of two policies. From a log: ⟨w, μ⟩ − max over worlds of ⟨w, μ′⟩, with μ of one policy
-in some world and μ′ of another, is concave and at most H(w) − m(w); it is that for one w, with the
-best policy in the best world for it, and the policy that is worst there.
+Over means of several rewards m(w) is not convex, and a performance is counted with what one policy
+earns instead, in the best world for that, m′(w) ≥ m(w): as g − pH − (1 − p)m′ is concave for every
+share p, what is 0 or more at all vertices is so everywhere, and performance is p or more. Where a
+range is needed that is concave itself, it is ⟨w, μ⟩ − m′(w) ≤ H(w) − m(w), with μ of the best
+policy for one w, in the best world for it.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -102,8 +104,7 @@ class Ground:
     def range_between(self, middle: Floats) -> Range:
         """A range that is linear in the reward, from the best and the worst policy for one."""
         best, worst = optimal_policies(self.mdp, np.vstack([middle, -middle]))
-        mu, other = (_does(self.mdp, each.policy) for each in (best, worst))
-        return Range(self.mdp, mu - other)
+        return KnownRange(self.mdp, *(_does(self.mdp, each.policy) for each in (best, worst)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +183,7 @@ class LoggedGround(Ground):
         most = respond(model, middle, nature=1, guess=near)
         mu = _does(model.world(most.rows), policy_of(model, most))
         # The policy that earns least where the world is the best for it.
-        return LoggedRange(self.model, mu, worst_policy(self.model, middle).policy)
+        return LoggedRange(model, mu, worst_policy(model, middle).policy)
 
     def _responses(
         self, points: Floats, nature: Literal[1, -1], policy: Policy | None = None
@@ -196,23 +197,46 @@ class LoggedGround(Ground):
 
 
 @dataclass(frozen=True, eq=False)
-class Range:
-    """⟨w, Δ⟩, at most max R − min R, and linear in w."""
+class Range(ABC):
+    """⟨w, μ⟩ without what another policy earns, at most max R − min R, and concave in w."""
 
     mdp: AnyMDP
-    along: Floats
+    best: Floats
+
+    @abstractmethod
+    def bottom(self, points: Floats) -> Floats:
+        """Bounds around what the other policy earns, [m, 2]; convex in w."""
+
+    @abstractmethod
+    def over_box(self, middle: Floats, root: Floats) -> float:
+        """At least this for all middle + root · z with |z_i| ≤ 1."""
 
     def of(self, points: Floats) -> Floats:
-        """Bounds around it, [m, 2]."""
-        # Δ is a difference of two computed feature expectations.
-        middle = points @ self.along
-        doubt = np.array([2.0 * expectation_error(self.mdp, w) for w in points])
-        return np.stack([down_all(middle - doubt), middle + doubt], 1)
+        """At least so much is it, [m]."""
+        return down_all(self._around(points, self.best)[:, 0] - self.bottom(points)[:, 1])
+
+    def _around(self, points: Floats, mu: Floats) -> Floats:
+        """Bounds around what feature expectations [k] earn that were computed, [m, 2]."""
+        earned = points @ mu
+        doubt = np.array([expectation_error(self.mdp, w) for w in points])
+        return np.stack([down_all(earned - doubt), up_all(earned + doubt)], 1)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownRange(Range):
+    """⟨w, μ − μ′⟩, linear in w."""
+
+    worst: Floats
+
+    def bottom(self, points: Floats) -> Floats:
+        """Bounds around ⟨w, μ′⟩, [m, 2]."""
+        return self._around(points, self.worst)
 
     def over_box(self, middle: Floats, root: Floats) -> float:
         """At least this for all middle + root · z with |z_i| ≤ 1."""
-        along = float(middle @ self.along) - float(np.abs(root.T @ self.along).sum())
-        return along - 4.0 * expectation_error(self.mdp, np.abs(middle) + np.abs(root).sum(axis=1))
+        along = self.best - self.worst
+        least = float(middle @ along) - float(np.abs(root.T @ along).sum())
+        return least - 4.0 * expectation_error(self.mdp, np.abs(middle) + np.abs(root).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,27 +250,26 @@ class LoggedRange(Range):
         assert isinstance(self.mdp, EstimatedMDP)
         return self.mdp
 
-    def of(self, points: Floats) -> Floats:
-        """Bounds around it, [m, 2]."""
-        bounds, model = super().of(points), self.model
-        # The rows of the world of μ are put together entry by entry, and then made to sum to 1:
-        # they may be outside of the sets, and bring so much more than rows that are not.
-        off = 4.0 * (5 * model.longest_row + 16) * EPS / (1.0 - model.discount) ** 2
-        outside = off * (np.abs(points) @ model.largest_entries)
-        bounds += np.stack([-outside, outside], 1)
-        found = [respond(model, w, nature=1, policy=self.policy) for w in points]
-        other = np.array([[each.upper, each.lower] for each in found]).reshape(-1, 2)
-        return np.stack(
-            [down_all(bounds[:, 0] - other[:, 0]), up_all(bounds[:, 1] - other[:, 1])], 1
-        )
+    def bottom(self, points: Floats) -> Floats:
+        """Bounds around what that policy earns in the best world for it, [m, 2]."""
+        found = [respond(self.model, w, nature=1, policy=self.policy) for w in points]
+        return np.array([[each.lower, each.upper] for each in found]).reshape(-1, 2)
 
     def over_box(self, middle: Floats, root: Floats) -> float:
         """At least this for all middle + root · z with |z_i| ≤ 1."""
         # It is concave and grows with the length of w: of a sum it is at least the sum.
-        ways = self.of(np.vstack([middle[None], root.T, -root.T]))[:, 0]
+        ways = self.of(np.vstack([middle[None], root.T, -root.T]))
         r = root.shape[1]
         worst = np.minimum(ways[1 : 1 + r], ways[1 + r :])
         return float(ways[0] + worst.sum() - sum_error(r + 1, float(np.abs(ways).sum())))
+
+    def _around(self, points: Floats, mu: Floats) -> Floats:
+        # The rows of the world of μ are put together entry by entry, and then made to sum to 1:
+        # they may be outside of the sets, and bring so much more than rows that are not.
+        model = self.model
+        off = 4.0 * (5 * model.longest_row + 16) * EPS / (1.0 - model.discount) ** 2
+        outside = off * (np.abs(points) @ model.largest_entries)
+        return super()._around(points, mu) + np.stack([-outside, outside], 1)
 
 
 def _does(mdp: MDP, policy: Policy) -> Floats:
@@ -263,4 +286,4 @@ def down_all(values: Floats) -> Floats:
     return np.nextafter(values, -np.inf)
 
 
-__all__ = ["Ends", "Ground", "LoggedGround", "LoggedRange", "Range", "down_all", "up_all"]
+__all__ = ["Ends", "Ground", "LoggedGround", "Range", "down_all", "up_all"]

@@ -86,9 +86,9 @@ class Race:
     """Rewards [n, k], bounds on what is guaranteed under each, and what was solved.
 
     `low` and `high` [n] bound the criterion, signed so that more is better, and where the world is
-    known from a log, what can be proved of it. With a `span`, that takes the place of max R − min R
-    in `low`, which is no less: then 1 − regret/span is quasi-concave in w, and its least over a
-    polytope is at a vertex.
+    known from a log, what can be proved of it. With a `span`, what one policy earns takes the place
+    of min R in `low`, which is no more: then 1 − regret/(max R − that) is quasi-concave in w, and
+    its least over a polytope is at a vertex.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Race:
         self.solves, self.matchable = 0, True
         # Between which g, max R and min R are; by how much ⟨w, μ⟩ may be rounded; how far a reward
         # is from the one whose θ proves its lower bound.
-        self._g, self._most, self._least, self._shown, self._spans = np.empty((5, 0, 2))
+        self._g, self._most, self._least, self._shown, self._bottom = np.empty((5, 0, 2))
         self._errors, self._distance, self._floor = np.empty((3, 0))
 
     def add(self, points: Floats) -> range:
@@ -128,7 +128,8 @@ class Race:
         self._floor = np.append(self._floor, floor)
         earned = ground.shown(points) if self.criterion is Criterion.GAP else nothing
         self._shown = np.vstack([self._shown, earned])
-        self._spans = np.vstack([self._spans, nothing if not self.span else self.span.of(points)])
+        bottom = nothing if self.span is None else self.span.bottom(points)
+        self._bottom = np.vstack([self._bottom, bottom])
         if n == 0 < m:
             span = float(most[0, 0] - least[0, 1])
             relative = self.criterion is Criterion.PERFORMANCE
@@ -155,18 +156,18 @@ class Race:
 
     @property
     def nearly(self) -> Floats:
-        """array [n], upper bounds on what `low` bounds from below: on 1 − regret/span."""
+        """array [n], upper bounds on what `low` bounds from below."""
         if self.span is None:
             return self.high
-        range_ = np.maximum(self._spans[:, 1], 0.0)
-        lost = np.maximum(self._most[:, 0] - self._g[:, 1], 0.0)
+        most, least = self._most[:, 0], self._bottom[:, 0]
+        lost = np.maximum(most - self._g[:, 1], 0.0)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            shares = np.nan_to_num(1.0 - lost / range_, nan=1.0, neginf=0.0)
+            shares = np.nan_to_num(1.0 - lost / np.maximum(most - least, 0.0), nan=1.0, neginf=0.0)
         return np.minimum(np.maximum(shares, 0.0), self.high)
 
     def least_range(self) -> float:
         """max R − min R is at least this under all means of the rewards; 0 if that is not known."""
-        return 0.0 if self.span is None else max(float(self._spans[:, 0].min()), 0.0)
+        return 0.0 if self.span is None else max(float(self.span.of(self.points).min()), 0.0)
 
     def _bound(self, mu: Floats, part: slice) -> None:
         """Upper bounds of all g by what a witness earns."""
@@ -236,8 +237,8 @@ class Race:
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def _by_span(self, most: Floats, least: Floats) -> Floats:
-        """1 − regret/span, rounded down; 1 if nothing is to be had at all."""
-        range_ = self._spans[:, 0]
+        """1 − regret/(max R − what one policy earns), rounded down; 1 if nothing is to be had."""
+        range_ = down_all(most - self._bottom[:, 1])
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             shares = down_all(1.0 - up_all(up_all(most - least) / range_))
         shares = np.where(range_ > 0.0, np.maximum(shares, 0.0), 0.0)

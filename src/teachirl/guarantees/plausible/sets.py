@@ -1,10 +1,9 @@
 """The least over a convex set of rewards: polytopes, boxes and ellipsoids.
 
 Gap and regret are suprema of linear functions of w, and so convex, and the least reward is concave:
-each is worst at an extreme point. Performance is not; but with Δ = μ − μ′ of any two policies,
-max R − min R ≥ ⟨w, Δ⟩, and 1 − regret/⟨w, Δ⟩ is quasi-concave where ⟨w, Δ⟩ > 0: its least is at an
-extreme point as well, and no performance is below it. Where the world is known from a log, a range
-that is concave takes the place of ⟨w, Δ⟩ (`grounds`).
+each is worst at an extreme point. Performance is not; but with what one policy μ′ earns in the
+place of min R, which is no more, it is quasi-concave (`grounds`): its least is at an extreme point
+as well, and no performance is below it.
 
 - *Polytope*: a race of the vertices.
 - *Box* w₀ + Σ z_i c_i: where x_i = ⟨c_i, d⟩ lies in [a, b] for all d that count, |x_i| is at most
