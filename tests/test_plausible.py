@@ -215,7 +215,7 @@ def test_with_features_that_are_never_negative_the_low_corner_earns_least():
 
 
 def test_a_large_box_has_an_interval_that_holds():
-    rng, mdp, view, w, shown = case(3, states=12, features=11)
+    rng, mdp, view, w, shown = case(3, rows=4, states=12, features=11)
     mu = ti.feature_expectations(mdp, shown)
     drawn = w + rng.choice([-0.2, 0.2], (40, 11)) * np.abs(w)
     all_of = [values(mdp, view, point, mu) for point in drawn]
@@ -229,7 +229,22 @@ def test_a_large_box_has_an_interval_that_holds():
             assert min(each) >= found.lower - 1e-6
         there = values(mdp, view, found.weights, mu)[criterion]
         assert found.lower - 1e-6 <= there <= found.upper + 1e-6
-        assert found.lower <= found.upper
+        # What those who match can have of each feature says much of what is lost.
+        scale = {"performance": 0.3, "regret": 6.0}.get(criterion, 1.0)
+        assert found.lower <= found.upper <= found.lower + scale
+
+
+def test_of_a_large_box_nothing_is_lost_where_all_that_counts_is_seen():
+    rng, mdp, _, w, shown = case(3, states=12, features=11)
+    everything, rewards = ti.Worldview(np.eye(11)), ti.Rewards.within(w, 0.2)
+    gap = ti.certify(mdp, everything, rewards, shown, judgement=GAP)
+    assert gap.upper <= 1e-6
+    found = ti.certify(mdp, everything, rewards, shown)
+    earned = ti.feature_expectations(mdp, shown)
+    for point in rewards.draw(rng, 20):
+        most, worst = range_of(mdp, point)
+        assert found.lower <= (point @ earned - worst) / (most - worst) + 1e-6
+    assert 0.5 < found.lower <= found.upper
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3, 6])

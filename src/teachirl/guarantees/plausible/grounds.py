@@ -35,7 +35,7 @@ from ...mdp.occupancy import expectation_error
 from ...mdp.planning import optimal_policies, optimal_policy, worst_policy
 from ...mdp.policy import Policy
 from ...mdp.robust_planning import Response, policy_of, respond
-from ...precision import EPS, ROUNDED_UP, down, sum_error, up
+from ...precision import EPS, ROUNDED_UP, down, up
 from ..bounds import WorstCaseBounds
 from ..gap_bounds import Case
 from .judgement import Criterion
@@ -207,10 +207,6 @@ class Range(ABC):
     def bottom(self, points: Floats) -> Floats:
         """Bounds around what the other policy earns, [m, 2]; convex in w."""
 
-    @abstractmethod
-    def over_box(self, middle: Floats, root: Floats) -> float:
-        """At least this for all middle + root · z with |z_i| ≤ 1."""
-
     def of(self, points: Floats) -> Floats:
         """At least so much is it, [m]."""
         return down_all(self._around(points, self.best)[:, 0] - self.bottom(points)[:, 1])
@@ -232,12 +228,6 @@ class KnownRange(Range):
         """Bounds around ⟨w, μ′⟩, [m, 2]."""
         return self._around(points, self.worst)
 
-    def over_box(self, middle: Floats, root: Floats) -> float:
-        """At least this for all middle + root · z with |z_i| ≤ 1."""
-        along = self.best - self.worst
-        least = float(middle @ along) - float(np.abs(root.T @ along).sum())
-        return least - 4.0 * expectation_error(self.mdp, np.abs(middle) + np.abs(root).sum(axis=1))
-
 
 @dataclass(frozen=True, eq=False)
 class LoggedRange(Range):
@@ -254,14 +244,6 @@ class LoggedRange(Range):
         """Bounds around what that policy earns in the best world for it, [m, 2]."""
         found = [respond(self.model, w, nature=1, policy=self.policy) for w in points]
         return np.array([[each.lower, each.upper] for each in found]).reshape(-1, 2)
-
-    def over_box(self, middle: Floats, root: Floats) -> float:
-        """At least this for all middle + root · z with |z_i| ≤ 1."""
-        # It is concave and grows with the length of w: of a sum it is at least the sum.
-        ways = self.of(np.vstack([middle[None], root.T, -root.T]))
-        r = root.shape[1]
-        worst = np.minimum(ways[1 : 1 + r], ways[1 + r :])
-        return float(ways[0] + worst.sum() - sum_error(r + 1, float(np.abs(ways).sum())))
 
     def _around(self, points: Floats, mu: Floats) -> Floats:
         # The rows of the world of μ are put together entry by entry, and then made to sum to 1:

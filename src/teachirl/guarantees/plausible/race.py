@@ -27,7 +27,7 @@ from ...mdp import clock
 from ...mdp.estimated import AnyMDP, EstimatedMDP
 from ...mdp.occupancy import expectation_error, expectations_of
 from ...mdp.policy import Policy
-from ...precision import SOLVED, down, up
+from ...precision import EPS, SOLVED, down, up
 from ...views.linear_algebra import without_span
 from ...views.worldview import Worldview
 from ..bounds import WorstCaseBounds, WorstCaseStatus, lower_bound
@@ -168,6 +168,14 @@ class Race:
     def least_range(self) -> float:
         """max R − min R is at least this under all means of the rewards; 0 if that is not known."""
         return 0.0 if self.span is None else max(float(self.span.of(self.points).min()), 0.0)
+
+    def spare(self, number: int, share: float) -> float:
+        """g − share · max R − (1 − share) · what one policy earns, at least: if that is not
+        negative, the share is reached under this reward."""
+        least = max(float(self._g[number, 0]), float(self._floor[number]))
+        most, bottom = float(self._most[number, 1]), float(self._bottom[number, 1])
+        rounding = 8.0 * EPS * (abs(least) + abs(most) + abs(bottom))
+        return down(least - share * most - (1.0 - share) * bottom - rounding)
 
     def _bound(self, mu: Floats, part: slice) -> None:
         """Upper bounds of all g by what a witness earns."""

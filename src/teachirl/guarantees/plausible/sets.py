@@ -9,6 +9,7 @@ as well, and no performance is below it.
 - *Box* w₀ + Σ z_i c_i: where x_i = ⟨c_i, d⟩ lies in [a, b] for all d that count, |x_i| is at most
   the chord α + βx_i, so that all rewards of the box are bounded by one, at w₀ + Σ β_i c_i, and
   Σ α_i. Where no x_i changes its sign the chord is exact; else the corners race, if they are few.
+  If they are not, a and b are those of who matches, by two worst cases each.
 - *Ellipsoid*: a polytope around the ball, whose worst vertex v is cut off at v/‖v‖ until the worst
   vertex is no worse than a point of the ball by more than a hundredth.
 
@@ -20,8 +21,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,7 +37,7 @@ from ...precision import DEPENDENT, EPS, INVISIBLE, ROUNDED_UP, down, first_larg
 from ...views.linear_algebra import without_span
 from ...views.potential_shaping import Indistinct, indistinct_directions
 from .judgement import Criterion, Measure
-from .race import Posed, Race
+from .race import ROUGHLY, Posed, Race
 from .tails import Tail
 
 # Doubtful weights of a box up to which all corners race.
@@ -44,6 +46,11 @@ CORNERS = 9
 AXES, CLOSE = 4, 0.01
 # Worst cases that are solved for an ellipsoid, at most; and steps from corner to corner.
 MOST, STEPS = 160, 20
+# Of a box with many corners: for so many weights it is found what those who match have of them, at
+# most, and so many shares of the way are tried to be proved.
+LEARNERS, SHARES = 32, 8
+# Until one is proved, shares are lowered by this much more than what is missing asks for.
+BEYOND = 1.5
 LEAST = Tail(Measure.LEAST, 0.0, 1.0)
 
 
@@ -153,41 +160,69 @@ def _that_matters(
 
 
 def _over_box(race: Race, middle: Floats, root: Floats, neglected: float) -> Found:
-    chords, low = _chords(race, root), -math.inf
-    if chords is not None:
-        alpha, beta = chords
+    low, r, few = -math.inf, root.shape[1], root.shape[1] <= CORNERS
+    if race.criterion is not Criterion.PERFORMANCE:
+        reach = _reach(race, root, () if few else range(r))
+        alpha, beta = _chords(*_apart(race, root, reach))
         [number] = race.add((middle + root @ beta)[None])
         race.solve(number)
-        low = down(float(race.low[number]) - up(alpha * ROUNDED_UP))
+        low = down(float(race.low[number]) - _raised(race, middle, root, alpha))
         if alpha == 0.0:
             return _told(race, _less(race, low, neglected), True)
-    r = root.shape[1]
-    if r <= CORNERS:
+    if few:
         signs = np.array(list(itertools.product((-1.0, 1.0), repeat=r)))
         found = _over_vertices(race, middle + signs @ root.T, neglected)
         return _told(race, max(found.low, _less(race, low, neglected)), found.timely)
     if race.criterion is Criterion.PERFORMANCE:
-        low = _by_regret(race, middle, root)
+        low = _share_of_all(race, middle, root)
     _climb(race, middle, root, lambda x: np.where(x >= 0.0, 1.0, -1.0))
     return _told(race, _less(race, low, neglected), not race.late)
 
 
-def _chords(race: Race, root: Floats) -> tuple[float, Floats] | None:
-    """Σ α_i and β [r] with |⟨c_i, d⟩| ≤ α_i + β_i⟨c_i, d⟩ for all d that count, c_i the columns."""
-    if race.criterion is Criterion.PERFORMANCE:
-        return None
-    ground, r = race.posed.ground, root.shape[1]
+class _Reach(NamedTuple):
+    """Between which ⟨c_i, μ⟩ is of all policies, and of those who match, [r] each."""
+
+    low: Floats
+    high: Floats
+    least: Floats
+    most: Floats
+
+
+def _reach(race: Race, root: Floats, those: Iterable[int]) -> _Reach:
+    """How far policies get along the columns of the root; of those who match it is found for
+    some columns, and takes two worst cases each."""
+    posed, r = race.posed, root.shape[1]
     race.solves += 2 * r
-    most = ground.most_of_all(np.vstack([root.T, -root.T]))
-    high, low = most[:r], -most[r:]
+    ends = posed.ground.most_of_all(np.vstack([root.T, -root.T]))
+    found = _Reach(-ends[r:], ends[:r], -ends[r:], ends[:r].copy())
+    widest = sorted(those, key=lambda i: float(found.low[i] - found.high[i]))
+    for i in widest[:LEARNERS]:
+        for sign in (1.0, -1.0):
+            if race.late:
+                return found
+            case = posed.solve(sign * root[:, i], None, ROUGHLY, math.inf)
+            race.solves += case.solves
+            if math.isfinite(case.lower):
+                found.least[i] = max(found.least[i], case.lower) if sign > 0.0 else found.least[i]
+                found.most[i] = min(found.most[i], -case.lower) if sign < 0.0 else found.most[i]
+    return found
+
+
+def _apart(race: Race, root: Floats, reach: _Reach) -> tuple[Floats, Floats]:
+    """Between which ⟨c_i, d⟩ is for all d that count, [r] each."""
+    ground, (low, high, least, most) = race.posed.ground, reach
     if race.criterion is Criterion.GAP:
-        first = ground.least_shown(root.T) - high
-        last = ground.shown(root.T)[:, 1] - low
-    elif race.criterion is Criterion.REGRET:
-        first, last = low - high, high - low
-    else:
-        first, last = -high, -low
-    first, last = np.minimum(first, last), np.maximum(first, last)
+        return ground.least_shown(root.T) - most, ground.shown(root.T)[:, 1] - least
+    if race.criterion is Criterion.REGRET:
+        return low - most, high - least
+    return -most, -least
+
+
+def _chords(first: Floats, last: Floats) -> tuple[float, Floats]:
+    """Σ α_i and β [r] with |x_i| ≤ α_i + β_i x_i wherever x_i is between these [r]."""
+    # They are differences, and each end may be a little further out.
+    off = 16.0 * EPS * np.maximum(np.abs(first), np.abs(last))
+    first, last = np.minimum(first, last) - off, np.maximum(first, last) + off
     width = np.where(last > first, last - first, 1.0)
     beta = np.clip((last + first) / width, -1.0, 1.0)
     alpha = np.maximum(-2.0 * first * last / width, 0.0)
@@ -198,17 +233,52 @@ def _chords(race: Race, root: Floats) -> tuple[float, Floats] | None:
     return float(alpha.sum()), beta
 
 
-def _by_regret(race: Race, middle: Floats, root: Floats) -> float:
-    """A performance that is reached under all rewards of a box: 1 − most regret/least range."""
-    other = Race(race.posed, Criterion.REGRET, race.tolerance, race.deadline)
-    chords = _chords(other, root)
-    assert chords is not None and race.span is not None
-    [number] = other.add((middle + root @ chords[1])[None])
-    other.solve(number)
-    race.solves += other.solves
-    lost = up(up(chords[0] * ROUNDED_UP) - float(other.low[number]))
-    range_ = down(race.span.over_box(middle, root))
-    return max(down(1.0 - up(lost / range_)), 0.0) if range_ > 0.0 else 0.0
+def _raised(race: Race, middle: Floats, root: Floats, alpha: float) -> float:
+    """α with what rounding of the reward may bring that chords lead to."""
+    mdp = race.posed.mdp
+    missed = (root.shape[1] + 4) * EPS * (np.abs(middle) + np.abs(root).sum(axis=1))
+    reach = mdp.largest_entries / (1.0 - mdp.discount)
+    return up(alpha * ROUNDED_UP + 4.0 * float(missed @ reach))
+
+
+def _share_of_all(race: Race, middle: Floats, root: Floats) -> float:
+    """A performance that is reached under all rewards of a box.
+
+    It is p or more wherever g − p·max R − (1 − p)m′ is not negative (`grounds`): the most of
+    linear functions, turned round, so that chords bound it. Between shares that are proved and
+    that are not, straight lines lead to the next.
+    """
+    assert race.span is not None
+    low, high, least, most = _reach(race, root, range(root.shape[1]))
+    bad = race.span.bottom(np.vstack([root.T, -root.T]))[:, 1]
+    up_to, down_to = bad[: len(low)], -bad[len(low) :]
+
+    def spare(share: float) -> tuple[float, float]:
+        """What is to spare at a share of the way, and how fast it falls with that, about."""
+        rest = 1.0 - share
+        first, last = share * low + rest * down_to - most, share * high + rest * up_to - least
+        alpha, beta = _chords(first, last)
+        [number] = race.add((middle + root @ beta)[None])
+        race.solve(number)
+        found = race.spare(number, share)
+        slope = race.spare(number, 0.0) - race.spare(number, 1.0)
+        return found - _raised(race, middle, root, alpha), slope
+
+    proved = left = -1.0
+    above = missing = share = float(race.high.min())
+    for _ in range(SHARES):
+        found, slope = spare(share)
+        # The end that stays counts for half, so that the other is not all that moves.
+        if found >= 0.0:
+            proved, left, missing = share, found, 0.5 * missing
+        else:
+            above, missing, left = share, found, 0.5 * left
+        if race.late or above - proved <= CLOSE * (1.0 - proved) or above == 0.0:
+            break
+        share = max(above + BEYOND * missing / slope, 0.0) if slope > 0.0 else 0.0
+        if proved >= 0.0:
+            share = proved + (above - proved) * left / (left - missing)
+    return max(proved, 0.0)
 
 
 def _climb(race: Race, middle: Floats, root: Floats, farthest: Callable[[Floats], Floats]) -> None:
