@@ -61,7 +61,8 @@ def test_a_frontier_promises_no_section_that_it_has_not(tmp_path):
 
 def test_several_rewards_with_chances(tmp_path):
     rows = "cell 1,cell 5,chance\n-1,1,0.5\n0,1,0.3\n1,0,0.2\n"
-    problem = read(tmp_path, '[reward]\nplausible = "opinions.csv"\ntail = 0.2\n', opinions=rows)
+    text = '[plan]\nguarantee = 0.0\n[reward]\nplausible = "opinions.csv"\ntail = 0.2\n'
+    problem = read(tmp_path, text, opinions=rows)
     assert problem.rewards.chances.tolist() == [0.5, 0.3, 0.2]
     assert problem.weights == pytest.approx([-0.3, 0, 0, 0, 0.8])
     assert problem.task.rewards is problem.rewards
@@ -70,6 +71,7 @@ def test_several_rewards_with_chances(tmp_path):
     assert said["over_rewards"]["left_out"] == 0.2
     assert any("told further down" in each for each in said["doubts"])
     assert any("under rewards that have 80 % of the chances" in each for each in said["plausible"])
+    assert any("holds under all of these but the worst 20 %" in each for each in said["plausible"])
     assert np.shape(said["over_rewards"]["worst_weights"]) == (5,)
 
 

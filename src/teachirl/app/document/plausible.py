@@ -6,6 +6,7 @@ import numpy as np
 
 from ...figures.digits import asked, at_least, number, percent, percent_at_least, percent_at_most
 from ...mdp.rewards.rewards import RewardsKind
+from ...precision import INVISIBLE
 from ...teaching.goal import GoalKind
 from ...teaching.worth import FeatureWorth
 from ..decisions import Assessment, Frontier, GoalOver, OverRewards, Searched, TeachingPlan
@@ -200,9 +201,11 @@ def _of_goal(problem: Problem, over: GoalOver) -> str:
             f"Asked for: {wanted}. Whether that holds under all of these was not looked at, as "
             f"{_why_not(problem, over)}."
         )
-    how = "is not proved of all of these"
+    tail = problem.reward.tail
+    these = "all of these" if tail is None else f"all of these but the worst {asked(tail)}"
+    how = f"is not proved of {these}"
     if over.met or over.fails:
-        how = "holds under all of these" if over.met else "fails under some of these"
+        how = f"holds under {these}" if over.met else "fails under some of these"
     proved = over.certificate.sentence
     said = f"Asked for: {wanted}. That {how}: {proved[:1].lower()}{proved[1:]}"
     if over.allowed is not None:
@@ -227,7 +230,8 @@ def _worst(problem: Problem, over: OverRewards) -> Table:
     # A reward counts by its direction.
     lengths = [float(np.linalg.norm(each)) or 1.0 for each in (worst, planned)]
     apart = np.abs(worst / lengths[0] - planned / lengths[1])
-    rows = [i for i in np.argsort(-apart, kind="stable")[:TOLD] if worst[i] or planned[i]]
+    size = np.maximum(np.abs(worst) / lengths[0], np.abs(planned) / lengths[1])
+    rows = [i for i in np.argsort(-apart, kind="stable")[:TOLD] if size[i] > INVISIBLE]
     return Table(
         "The reward under which it is worst",
         (
