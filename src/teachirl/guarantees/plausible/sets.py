@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Floats
+from ...mdp import clock
 from ...mdp.model import MDP
 from ...mdp.occupancy import feature_expectations
 from ...mdp.planning import optimal_policies
@@ -47,8 +48,8 @@ AXES, CLOSE = 4, 0.01
 # Worst cases that are solved for an ellipsoid, at most; and steps from corner to corner.
 MOST, STEPS = 160, 20
 # Of a box with many corners: for so many weights it is found what those who match have of them, at
-# most, and so many shares of the way are tried to be proved.
-LEARNERS, SHARES = 32, 8
+# most, and so many shares of the way are tried to be proved, some even if the time is over.
+LEARNERS, SHARES, AFTERWARDS = 32, 8, 2
 # Until one is proved, shares are lowered by this much more than what is missing asks for.
 BEYOND = 1.5
 LEAST = Tail(Measure.LEAST, 0.0, 1.0)
@@ -196,9 +197,12 @@ def _reach(race: Race, root: Floats, those: Iterable[int]) -> _Reach:
     ends = posed.ground.most_of_all(np.vstack([root.T, -root.T]))
     found = _Reach(-ends[r:], ends[:r], -ends[r:], ends[:r].copy())
     widest = sorted(those, key=lambda i: float(found.low[i] - found.high[i]))
+    # Half of the time is for what follows from it.
+    now = clock.seconds()
+    until = now + 0.5 * (race.deadline - now)
     for i in widest[:LEARNERS]:
         for sign in (1.0, -1.0):
-            if race.late:
+            if clock.seconds() > until:
                 return found
             case = posed.solve(sign * root[:, i], None, ROUGHLY, math.inf)
             race.solves += case.solves
@@ -266,6 +270,7 @@ def _share_of_all(race: Race, middle: Floats, root: Floats) -> float:
 
     proved = left = -1.0
     above = missing = share = float(race.high.min())
+    late = 0
     for _ in range(SHARES):
         found, slope = spare(share)
         # The end that stays counts for half, so that the other is not all that moves.
@@ -273,7 +278,9 @@ def _share_of_all(race: Race, middle: Floats, root: Floats) -> float:
             proved, left, missing = share, found, 0.5 * missing
         else:
             above, missing, left = share, found, 0.5 * left
-        if race.late or above - proved <= CLOSE * (1.0 - proved) or above == 0.0:
+        late += race.late  # once that is so, something is still to be proved
+        over = late > AFTERWARDS or (late and proved >= 0.0)
+        if over or above - proved <= CLOSE * (1.0 - proved) or above == 0.0:
             break
         share = max(above + BEYOND * missing / slope, 0.0) if slope > 0.0 else 0.0
         if proved >= 0.0:
