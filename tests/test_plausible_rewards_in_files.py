@@ -75,6 +75,19 @@ def test_several_rewards_with_chances(tmp_path):
     assert np.shape(said["over_rewards"]["worst_weights"]) == (5,)
 
 
+def test_what_to_show_for_all_of_them_may_be_a_mixture(tmp_path):
+    rows = "cell 1,cell 5\n1,0\n0,1\n"
+    text = '[demonstration]\nshow = "choose"\n[reward]\nplausible = "opinions.csv"\n'
+    path = read(tmp_path, text, opinions=rows).path
+    path.write_text(path.read_text().replace('"cell 3"', '"cell 1", "cell 5"'))
+    problem = ti.read_problem(path)
+    found = assess(problem)
+    instead = found.over_rewards.instead
+    assert instead.guaranteed > found.over_rewards.certificate.lower + 0.05
+    said = contents(answer(problem, found))["plausible"]
+    assert any("Chosen for all of these: show a mixture of 2 policies" in each for each in said)
+
+
 def test_samples_of_the_posterior(tmp_path):
     mdp, rng = ti.worlds.chain(5), np.random.default_rng(0)
     right = ti.Policy.deterministic(mdp, [1, 1, 1, 1, 0])

@@ -15,11 +15,15 @@ from ...mdp.rewards.rewards import Rewards, RewardsKind
 from ...precision import ROUNDED
 from ...teaching.goal import Goal, GoalKind
 from ...views.worldview import Worldview
-from ..problem import Problem
+from ...what_to_show.search import best_demonstration
+from ...what_to_show.several import ShownForRewards
+from ..problem import Problem, Show
 from .patience import Patience
 
 # Seconds for the guarantee, and for each goal.
 ASIDE = 60.0
+# What guarantees more by less than this is not worth a sentence.
+TOLD = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +79,13 @@ class OverRewards:
     ----------
     certificate : RewardsCertificate, of what is shown and seen, as things stand or after a plan
     goals : tuple of GoalOver, the file's goals about the reward; limits do not depend on it
+    instead : ShownForRewards, what to show for all of them, if what to show is to be chosen and
+        that guarantees more; else None
     """
 
     certificate: RewardsCertificate
     goals: tuple[GoalOver, ...] = ()
+    instead: ShownForRewards | None = None
 
 
 def certified_over_rewards(
@@ -143,9 +150,33 @@ def _over(
 ) -> OverRewards:
     seconds = min(patience.left(), ASIDE)
     certificate = certified_over_rewards(problem, rewards, view, shown, seconds)
-    return OverRewards(
-        certificate, goals_over(problem, rewards, view, shown, certificate, patience)
+    goals = goals_over(problem, rewards, view, shown, certificate, patience)
+    return OverRewards(certificate, goals, _instead(problem, rewards, view, certificate, patience))
+
+
+def _instead(
+    problem: Problem,
+    rewards: Rewards,
+    view: Worldview,
+    certificate: RewardsCertificate,
+    patience: Patience,
+) -> ShownForRewards | None:
+    """What guarantees more under all of the rewards, where that is asked for: who misses what is
+    shown is not thought of in that search."""
+    seconds = min(patience.left(), ASIDE)
+    exactly = problem.mismatch is None and problem.mismatch_share is None
+    if problem.show is not Show.CHOSEN or not exactly or seconds <= 0.0:
+        return None
+    found = best_demonstration(
+        problem.model,
+        view,
+        rewards,
+        rng=np.random.default_rng(problem.seed),
+        indistinct=problem.task.indistinct,
+        judgement=Judgement(tail=problem.reward.tail),
+        max_seconds=seconds,
     )
+    return found if found.guaranteed > certificate.lower + TOLD else None
 
 
 def goals_over(

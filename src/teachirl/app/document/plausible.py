@@ -50,6 +50,11 @@ def if_the_reward_is_another(problem: Problem, found: Assessment | TeachingPlan)
             f"{percent_at_most(certificate.upper)} nothing is proved: {certificate.status}."
         )
     said += [_of_goal(problem, each) for each in over.goals]
+    if over.instead is not None:
+        said.append(
+            "What is shown was chosen for the weights that it is planned for. Chosen for all of "
+            f"these: {over.instead.sentence[:1].lower()}{over.instead.sentence[1:]}"
+        )
     worth = found.worth_buying if isinstance(found, TeachingPlan) else ()
     if isinstance(found, TeachingPlan) and worth:
         said.append(_worth_buying(found, worth))
