@@ -14,6 +14,7 @@ import teachirl as ti
 from exact import exact
 from teachirl.mdp import evaluation, right_hand_sides
 from teachirl.mdp.evaluation import Chain, Usual
+from teachirl.mdp.kernels.band import in_breadth
 from teachirl.mdp.kernels.chains import transposed, without_loops
 from teachirl.mdp.occupancy import chain_of, policy_transitions, state_occupancy
 from teachirl.mdp.right_hand_sides import Method
@@ -196,6 +197,34 @@ def test_the_band_of_a_grid_is_about_as_wide_as_it_is():
     usual = mdp.dynamics.usual
     assert not usual.mixes and usual.band <= 900 * (2 * 30) ** 2
     assert np.array_equal(np.sort(usual.order), np.arange(900))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_states_in_breadth_as_by_a_queue(seed):
+    rng = np.random.default_rng(seed)
+    edges = rng.random((40, 40)) < 0.04  # in several parts, some of one state
+    graph = sp.csr_array(edges | edges.T)
+    degrees = np.diff(graph.indptr)
+    seeds = np.argsort(degrees, kind="stable")
+    order = []
+    for state in seeds.tolist():
+        queue = [state] if state not in order else []
+        while queue:
+            order.append(queue.pop(0))
+            near = graph.indices[graph.indptr[order[-1]] : graph.indptr[order[-1] + 1]].tolist()
+            new = [each for each in near if each not in order and each not in queue]
+            queue += sorted(new, key=degrees.__getitem__)
+    assert in_breadth(graph.indptr, graph.indices, degrees, seeds).tolist() == order
+
+
+@settings(max_examples=50)
+@given(mdps())
+def test_states_that_are_reached(mdp):
+    table = mdp.dynamics.transitions.toarray()
+    seen = mdp.start > 0.0
+    for _ in range(mdp.n_states):
+        seen = seen | (table[seen[mdp.dynamics.pair_states]] > 0.0).any(axis=0)
+    assert mdp.dynamics.reachable.tolist() == np.flatnonzero(seen).tolist()
 
 
 def test_ways_that_give_up_are_followed_by_others(monkeypatch):

@@ -45,6 +45,14 @@ def test_importing_the_package_loads_nothing_heavy():
     assert run(f"import sys, teachirl; print({heavy} & set(sys.modules))") == "set()"
 
 
+def test_the_command_loads_what_is_hardly_used_when_it_is():
+    begin = "import sys; from teachirl.__main__ import Postponing as P; sys.meta_path[:0] = [P()]"
+    loaded = "print('numpy.f2py.rules' in sys.modules, end=' ')"
+    use = "print(numpy.f2py.get_include()[-3:], end=' ')"
+    said = run(f"{begin}; import numpy, scipy.sparse; {loaded}; {use}; {loaded}")
+    assert said == "False src True"
+
+
 def test_the_stub_imports_what_it_exports():
     [exported] = [
         ast.literal_eval(line.value)

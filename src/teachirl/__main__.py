@@ -4,6 +4,31 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
+from types import ModuleType
+
+# What SciPy and Numba import but hardly ever use, a tenth of the time until a first answer.
+HARDLY_USED = {
+    "numba.experimental",
+    "numpy.ctypeslib",
+    "numpy.f2py",
+    "numpy.testing",
+    "yaml",
+}
+
+
+class Postponing:
+    """Finds some modules such that they are loaded once something in them is asked for."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path, target) if name in HARDLY_USED else None
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
 
 
 def main() -> None:
@@ -11,6 +36,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     # Between two products the threads of BLAS would keep their processors busy with waiting.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+    sys.meta_path.insert(0, Postponing())
     gc.disable()  # until all is loaded, which is no garbage: see `loading` in app/cli/screen.py
     from .app.cli import main as run
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp  # its parts are loaded when they are used
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints, Names, frozen
 from ..errors import require
 from .evaluation import Usual, usual_of
 from .kernels import Components, Layout, Table, components_of, layout_of, rounding_of
+from .kernels.components import strong_components
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,15 +107,14 @@ class Dynamics:
         n, rows, starts = self.n_states, self.transitions, np.flatnonzero(self.start > 0.0)
         if len(starts) == n:
             return frozen(starts)
-        # The pairs of a state are neighbours, so their successors together are the state's. One
-        # more state leads to where it all starts.
-        ends = np.append(rows.indptr[self.offsets], rows.nnz + len(starts))
-        targets = np.concatenate([rows.indices, starts])
-        graph = sp.csr_array(
-            (np.ones(len(targets), dtype=np.int8), targets, ends), shape=(n + 1, n + 1)
-        )
-        order = sp.csgraph.breadth_first_order(graph, n, return_predecessors=False)
-        return frozen(np.sort(order[order < n]).astype(np.int64))
+        # One more state, the first, leads to where it all starts. What it reaches is a component
+        # before its own; what it does not reach comes later. The pairs of a state are neighbours,
+        # so their successors together are the state's.
+        targets = np.concatenate([starts, rows.indices]).astype(np.uint32) + np.uint32(1)
+        ends = np.append(0, rows.indptr[self.offsets] + len(starts))
+        order, _ = strong_components(ends, frozen(targets))
+        own = int(np.flatnonzero(order == 0)[0])
+        return frozen(np.sort(order[:own]).astype(np.int64) - 1)
 
     def state_name(self, state: int) -> str:
         """The name of a state, in quotes, or its number if states have no names.
