@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import teachirl as ti
 from exact import exact
-from teachirl.mdp import evaluation, right_hand_sides
+from teachirl.mdp import evaluation, occupancy, right_hand_sides
 from teachirl.mdp.evaluation import Chain, Usual
 from teachirl.mdp.kernels.band import in_breadth
 from teachirl.mdp.kernels.chains import transposed, without_loops
-from teachirl.mdp.occupancy import chain_of, policy_transitions, state_occupancy
+from teachirl.mdp.occupancy import Reached, chain_of, policy_transitions, state_occupancy
 from teachirl.mdp.right_hand_sides import Method
 from teachirl.testing import mdps, policies
 
@@ -217,7 +217,7 @@ def test_states_in_breadth_as_by_a_queue(seed):
     assert in_breadth(graph.indptr, graph.indices, degrees, seeds).tolist() == order
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(mdps())
 def test_states_that_are_reached(mdp):
     table = mdp.dynamics.transitions.toarray()
@@ -225,6 +225,41 @@ def test_states_that_are_reached(mdp):
     for _ in range(mdp.n_states):
         seen = seen | (table[seen[mdp.dynamics.pair_states]] > 0.0).any(axis=0)
     assert mdp.dynamics.reachable.tolist() == np.flatnonzero(seen).tolist()
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_visits_among_the_states_that_are_reached(data):
+    mdp = data.draw(mdps())
+    policy = data.draw(policies(mdp))
+    first = data.draw(st.integers(0, mdp.n_states - 1))
+    starts = np.unique([first, data.draw(st.integers(0, mdp.n_states - 1))])
+    sources = np.zeros((mdp.n_states, 2))
+    sources[starts, 0], sources[first, 1] = 0.5, -1.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(occupancy, "FEW_STARTS", 1)
+        chain = occupancy.chain_from(mdp, policy, starts)
+    assert isinstance(chain, Reached)
+    slow = chain_of(mdp, policy)
+    found, whole = chain.visits(sources), slow.visits(sources)
+    off = np.abs(found.x - whole.x).sum(axis=0)
+    assert np.all(off <= found.error + whole.error)
+    # One row each, of the states that some path leads to.
+    near = policy_transitions(mdp, policy).toarray() > 0.0
+    seen = np.isin(np.arange(mdp.n_states), starts)
+    for _ in range(mdp.n_states):
+        seen = seen | near[seen].any(axis=0)
+    assert sorted(chain.states.tolist()) == np.flatnonzero(seen).tolist()
+    order = chain.chain.usual.order
+    assert order is None or np.array_equal(np.sort(order), np.arange(len(chain.states)))
+
+
+def test_many_starts_are_solved_with_all_states():
+    mdp = ti.worlds.gridworld(4, 1, 0.9, 0.3)
+    policy = ti.Policy.uniform(mdp)
+    assert isinstance(occupancy.chain_from(mdp, policy, np.arange(4)), Reached)
+    assert isinstance(occupancy.chain_from(mdp, policy, np.arange(5)), Chain)
+    assert isinstance(occupancy.chain_from(mdp, policy, np.arange(0)), Chain)
 
 
 def test_ways_that_give_up_are_followed_by_others(monkeypatch):

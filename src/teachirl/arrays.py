@@ -17,6 +17,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Names: TypeAlias = tuple[str, ...]
 A = TypeVar("A", bound="NDArray[Any]")
+FLOAT = np.dtype(float)
 
 # A row of probabilities may miss 1 by this much (files print few digits); it is then rescaled.
 ROW_SUM_TOLERANCE = 1e-8
@@ -107,6 +108,8 @@ def frozen(array: A) -> A:
 
 def as_floats(name: str, values: Any) -> Floats:
     """`values` as a float array, not necessarily a copy, or an error that names the argument."""
+    if type(values) is np.ndarray and values.dtype is FLOAT:  # those who plan often are in a hurry
+        return values
     try:
         array = np.asarray(values)
         if array.dtype.kind in "biuf":

@@ -304,10 +304,12 @@ class MDP:
         """
         if w.ndim == 1:
             phi = self.features
-            if phi.size > LARGE and isinstance(phi, np.ndarray) and np.count_nonzero(w) == 1:
+            if not isinstance(phi, np.ndarray):
+                return np.asarray(phi @ w)
+            if phi.size > LARGE and np.count_nonzero(w) == 1:
                 only = int(w.nonzero()[0][0])
                 return np.asarray(phi[:, only] * w[only])  # the others need not be read
-            return np.asarray(phi @ w)
+            return np.asarray(phi.dot(w))  # of few numbers @ takes three times as long
         return np.ascontiguousarray((self.features @ w.T).T)
 
     def checked_weights(self, weights: ArrayLike) -> Floats:

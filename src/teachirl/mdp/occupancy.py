@@ -11,20 +11,25 @@ one successor of each state rounds once a state and needs no such check.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import ROW_SUM_TOLERANCE, Floats, as_floats, at, frozen
 from ..errors import require
 from ..precision import EPS, RESIDUAL, SOLVED
 from . import kernels
 from .estimated import AnyMDP
-from .evaluation import Chain
-from .kernels.chains import conditional, outflow
+from .evaluation import Chain, Usual
+from .kernels.chains import conditional, outflow, outflow_from
 from .model import MDP
 from .policy import Policy, check_policy
+from .right_hand_sides import Solved
+
+# Where it starts in at most one of so many states, a policy may miss most of the others.
+FEW_STARTS = 4
 
 
 def occupancy(mdp: MDP, policy: Policy) -> Floats:
@@ -65,14 +70,15 @@ def state_occupancy(mdp: MDP, policy: Policy, start: Floats | None = None) -> Fl
 
 
 def state_flow(
-    mdp: MDP, policy: Policy, source: Floats, share: float = 0.0, chain: Chain | None = None
+    mdp: MDP, policy: Policy, source: Floats, share: float = 0.0, chain: AnyChain | None = None
 ) -> Floats:
     """(I − γPᵀ)⁻¹ of a source [S] of any signs, array [S]; of the source this share may be left
-    over, if it is more than rounding. The chain is the policy's, if that is at hand."""
+    over, if it is more than rounding. The chain is the policy's, if that is at hand, at least from
+    where the source is."""
     if policy.pairs is not None and mdp.dynamics.deterministic:
         choice, first = policy.pairs - mdp.dynamics.offsets[:-1], frozen(source.view())
         return np.asarray(kernels.push(mdp.dynamics.layout, choice, first, mdp.discount))
-    chain = chain_of(mdp, policy) if chain is None else chain
+    chain = chain_from(mdp, policy, np.flatnonzero(source)) if chain is None else chain
     return chain.visits(source[:, None], share).x[:, 0]
 
 
@@ -82,6 +88,51 @@ def chain_of(mdp: MDP, policy: Policy, sparse: bool = True) -> Chain:
     chances = frozen(policy.probabilities.view())
     chain = outflow(dynamics.offsets, chances, rows.indptr, rows.indices, rows.data)
     return Chain(chain, mdp.discount, lambda: dynamics.usual, sparse)
+
+
+class Reached:
+    """The chain of a policy among the states that it reaches from some; no other is ever visited.
+
+    Parameters
+    ----------
+    chain : Chain, of these states alone
+    states : int array, which they are
+    """
+
+    def __init__(self, chain: Chain, states: NDArray[np.uint32]) -> None:
+        self.chain, self.states, self.rows = chain, states, chain.rows
+
+    def visits(self, sources: Floats, share: float = 0.0) -> Solved:
+        """As those of `Chain`, for sources [S, m] that are 0 wherever it does not get to."""
+        found = self.chain.visits(sources[self.states], share)
+        x = np.zeros_like(sources)
+        x[self.states] = found.x
+        return found._replace(x=x)
+
+
+AnyChain: TypeAlias = Chain | Reached
+
+
+def chain_from(mdp: MDP, policy: Policy, starts: NDArray[Any], sparse: bool = True) -> AnyChain:
+    """The chain of a policy as far as it is of use for visits from these states, each once."""
+    if not 0 < FEW_STARTS * len(starts) <= mdp.n_states:
+        return chain_of(mdp, policy, sparse)
+    dynamics, rows = mdp.dynamics, mdp.dynamics.transitions
+    chances, first = frozen(policy.probabilities.view()), starts.astype(np.uint32)
+    *chain, states = outflow_from(
+        dynamics.offsets, chances, rows.indptr, rows.indices, rows.data, first
+    )
+
+    def usual() -> Usual:
+        whole = dynamics.usual
+        if whole.order is None:
+            return whole
+        numbers = np.full(mdp.n_states, -1)
+        numbers[states] = np.arange(len(states))
+        order = numbers[whole.order]
+        return whole._replace(order=order[order >= 0].astype(np.uint32))
+
+    return Reached(Chain(tuple(chain), mdp.discount, usual, sparse), states)
 
 
 def policy_transitions(mdp: MDP, policy: Policy) -> sp.csr_array:

@@ -22,7 +22,7 @@ from ...guarantees.worst_case import worst_case
 from ...learners import MaxCausalEntropy, MinNormPoint, Projection
 from ...mdp.evaluation import OFTEN, usual_way
 from ...mdp.model import MDP
-from ...mdp.occupancy import chain_of, feature_expectations
+from ...mdp.occupancy import chain_of, feature_expectations, state_flow
 from ...mdp.planning import optimal_policies, optimal_policy
 from ...mdp.policy import Policy
 from ...mdp.soft_planning import soft_policy
@@ -105,6 +105,7 @@ def _evaluate() -> None:
         chain.values(np.eye(mdp.n_states)[:, :8])
         chain.visits(np.asarray(mdp.start)[:, None])
     usual_way(chain)
+    state_flow(mdp, Policy.uniform(mdp), np.eye(mdp.n_states)[0])
     slow = worlds.chain(200, discount=0.999)
     usual_way(chain_of(slow, Policy.uniform(slow)))
 

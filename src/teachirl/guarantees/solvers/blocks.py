@@ -20,8 +20,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Floats, Ints
-from ...mdp.evaluation import Chain
+from ...arrays import Floats, Ints, frozen
 from ...mdp.kernels.blocks import (
     add_visits,
     block_features,
@@ -30,7 +29,7 @@ from ...mdp.kernels.blocks import (
     share_out,
 )
 from ...mdp.model import MDP
-from ...mdp.occupancy import chain_of, state_flow
+from ...mdp.occupancy import AnyChain, chain_from, chain_of, state_flow
 from ...mdp.policy import Policy
 from ...mdp.right_hand_sides import LANES, Method
 
@@ -46,6 +45,8 @@ KEPT = 1 << 19
 ENTRIES = 1 << 22
 # After so many policies in a row that elimination does not suit, it is not tried any more.
 TRIES = 2
+# After a policy that reaches more than this share of the states, chains are of all states.
+NEARLY = 0.75
 
 T = TypeVar("T")
 
@@ -69,10 +70,11 @@ class Blocks:
         self.bounds = _even_bounds(mdp.start[self.states], count)
         self.masses = np.add.reduceat(mdp.start[self.states], self.bounds[:-1])
         self._dense = 0  # policies in a row that elimination did not suit
+        self._everywhere = False  # whether the last policy got nearly everywhere
         self._rewards: Floats | None = None
         self._guess: Floats | None = None  # values of the last policy
         self._visits: WeakKeyDictionary[Policy, Floats] = WeakKeyDictionary()  # [S, G] of each
-        self._chains: WeakKeyDictionary[Policy, Chain] = WeakKeyDictionary()
+        self._chains: WeakKeyDictionary[Policy, AnyChain] = WeakKeyDictionary()
         self._entries = 0  # of these, and of those that were too many
         self._work: list[Any] = []
         self._cores = (os.cpu_count() or 1) if mdp.n_states >= LARGE else 1
@@ -134,16 +136,26 @@ class Blocks:
                 x += visits[mdp.dynamics.pair_states] * policy.probabilities
         return x
 
-    def _chain(self, policy: Policy) -> Chain | None:
+    def _chain(self, policy: Policy) -> AnyChain | None:
         """That of a policy of the mixture, which may be asked for again; None if it is not used."""
         if policy.pairs is not None and self.mdp.dynamics.deterministic:
             return None
         chain = self._chains.get(policy)
         if chain is None:
-            chain = chain_of(self.mdp, policy, self._dense < TRIES)
+            chain = self._new_chain(policy)
             self._entries += len(chain.rows.data)
             if self._entries <= ENTRIES:
                 self._chains[policy] = chain
+        return chain
+
+    def _new_chain(self, policy: Policy) -> AnyChain:
+        """As far as the policy gets, if those before it did not get nearly everywhere."""
+        sparse = self._dense < TRIES
+        if self._everywhere:
+            return chain_of(self.mdp, policy, sparse)
+        chain = chain_from(self.mdp, policy, self.states, sparse)
+        reached = len(chain.rows.indptr) - 1
+        self._everywhere = reached > NEARLY * self.mdp.n_states
         return chain
 
     def _spread(self, work: Callable[[int], T], parts: Sequence[int]) -> list[T]:
@@ -223,10 +235,8 @@ class Blocks:
 
     def _by_visits(self, policy: Policy) -> Floats:
         """Where directions are many and blocks are few: how often each block is where, [S, G]."""
-        mdp, sources = self.mdp, np.zeros((self.mdp.n_states, self.count))
-        blocks = np.repeat(np.arange(self.count), np.diff(self.bounds))
-        sources[self.states, blocks] = mdp.start[self.states]
-        found = chain_of(mdp, policy, self._dense < TRIES).visits(sources)
+        mdp = self.mdp
+        found = self._new_chain(policy).visits(self._sources)
         self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
         visits = np.maximum(found.x, 0.0)
         if visits.size <= KEPT:
@@ -239,6 +249,14 @@ class Blocks:
         else:
             expectations = mdp.features_transposed @ visits
         return self._along(np.ascontiguousarray(np.asarray(expectations).T))
+
+    @cached_property
+    def _sources(self) -> Floats:
+        """Where each block starts, [S, G]."""
+        sources = np.zeros((self.mdp.n_states, self.count))
+        blocks = np.repeat(np.arange(self.count), np.diff(self.bounds))
+        sources[self.states, blocks] = self.mdp.start[self.states]
+        return frozen(sources)
 
     def _all_rewards(self) -> Floats:
         """⟨d_i, φ⟩ for each row of the features, [S, n] or [P, n]."""

@@ -46,6 +46,46 @@ def outflow(offsets, chances, indptr, indices, data):
 
 
 @compiled
+def outflow_from(offsets, chances, indptr, indices, data, starts):
+    """The same, only of the states that are reached from some, each of them once; they are numbered
+    as they are met, and last come the states that have these numbers."""
+    n = offsets.size - 1
+    most = 0
+    for p in range(chances.size):
+        if chances[p] > 0.0:
+            most += indptr[p + 1] - indptr[p]
+    number, states, size = np.full(n, -1, np.int64), np.empty(n, np.uint32), 0
+    for s in starts:
+        number[s], states[size] = size, s
+        size += 1
+    first = np.empty(n + 1, np.int64)
+    targets, shares = np.empty(most, np.uint32), np.empty(most)
+    place = np.full(n, -1, np.int64)
+    end, i = 0, 0
+    while i < size:
+        s = np.uint64(states[i])
+        first[i] = end
+        for p in range(offsets[s], offsets[s + np.uint64(1)]):
+            if chances[p] == 0.0:
+                continue
+            for j in range(indptr[p], indptr[p + 1]):
+                t = indices[j]
+                if data[j] == 0.0:
+                    continue
+                if number[t] < 0:
+                    number[t], states[size] = size, t
+                    size += 1
+                if place[t] < first[i]:
+                    place[t] = end
+                    targets[end], shares[end] = number[t], 0.0
+                    end += 1
+                shares[place[t]] += chances[p] * data[j]
+        i += 1
+    first[size] = end
+    return first[: size + 1], targets[:end], shares[:end], states[:size]
+
+
+@compiled
 def transposed(indptr, indices, data):
     """The rows of Pᵀ, given those of P."""
     n = indptr.size - 1
