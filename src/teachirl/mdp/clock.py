@@ -74,7 +74,8 @@ def in_time(deadline: float, work: Callable[[], T]) -> T | None:
 
 def look() -> None:
     """Raise `OutOfTimeError` if the time of a `limited` block of this thread is up."""
-    if seconds() > _limit.deadline:
+    deadline = _limit.deadline
+    if deadline < math.inf and seconds() > deadline:
         raise OutOfTimeError
 
 

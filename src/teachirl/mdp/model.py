@@ -34,6 +34,7 @@ from .dynamics import Dynamics
 from .npz_files import load_mdp, save_mdp
 
 LARGE = 4096  # numbers of features from which on it pays to see which of them count
+FEW = 20  # weights that Python adds up faster than NumPy
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,7 +329,9 @@ class MDP:
             raise InvalidInputError(
                 f"weights must have shape ({self.n_features},), one a feature, got {w.shape}"
             )
-        check_finite("weights", w)
+        # Of few numbers Python has the sum first; one that is not finite may only have overflowed.
+        if w.size > FEW or w.ndim > 1 or not math.isfinite(sum(w.tolist())):
+            check_finite("weights", w)
         return w
 
     def with_features(

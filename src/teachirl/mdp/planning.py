@@ -29,6 +29,7 @@ from .robust_planning import OUTLOOKS, Outlook, plan_in_doubt
 # What `kernels.aims` numbers.
 STATUSES = (PlanStatus.OPTIMAL, PlanStatus.ROUNDING, PlanStatus.OUT_OF_ROUNDS)
 NO_GUESS = np.empty(0)
+CHOICE = np.dtype(np.uint32)  # which a type would first be turned into
 
 
 def optimal_policy(
@@ -257,7 +258,7 @@ def _by_components(mdp: MDP, world: Components, about: tuple[Any, ...]) -> Any:
     """What `plan_by_components` finds."""
     n = mdp.n_states
     kept = (np.zeros(kernels.by_components.PLACES), np.empty((3, n)), np.empty(mdp.n_pairs))
-    choice = np.empty(n, dtype=np.uint32)
+    choice = np.empty(n, CHOICE)
     while True:
         clock.look()
         found = kernels.plan_by_components(*world, *about, *kept, choice, kernels.PIECE)
