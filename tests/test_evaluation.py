@@ -238,6 +238,7 @@ def test_visits_among_the_states_that_are_reached(data):
     sources[starts, 0], sources[first, 1] = 0.5, -1.0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(occupancy, "FEW_STARTS", 1)
+        patch.setattr(occupancy, "MANY_STATES", 1)
         chain = occupancy.chain_from(mdp, policy, starts)
     assert isinstance(chain, Reached)
     slow = chain_of(mdp, policy)
@@ -254,12 +255,15 @@ def test_visits_among_the_states_that_are_reached(data):
     assert order is None or np.array_equal(np.sort(order), np.arange(len(chain.states)))
 
 
-def test_many_starts_are_solved_with_all_states():
-    mdp = ti.worlds.gridworld(4, 1, 0.9, 0.3)
-    policy = ti.Policy.uniform(mdp)
-    assert isinstance(occupancy.chain_from(mdp, policy, np.arange(4)), Reached)
-    assert isinstance(occupancy.chain_from(mdp, policy, np.arange(5)), Chain)
-    assert isinstance(occupancy.chain_from(mdp, policy, np.arange(0)), Chain)
+def test_many_starts_and_few_states_are_solved_with_all_states():
+    def chain(cells, starts):
+        mdp = ti.worlds.chain(cells)
+        return occupancy.chain_from(mdp, ti.Policy.uniform(mdp), np.arange(starts))
+
+    assert isinstance(chain(1000, 250), Reached)
+    assert isinstance(chain(1000, 251), Chain)
+    assert isinstance(chain(1000, 0), Chain)
+    assert isinstance(chain(999, 1), Chain)
 
 
 def test_ways_that_give_up_are_followed_by_others(monkeypatch):

@@ -30,6 +30,8 @@ from .right_hand_sides import Solved
 
 # Where it starts in at most one of so many states, a policy may miss most of the others.
 FEW_STARTS = 4
+# In fewer states than these it takes longer to leave the others out than to solve for them.
+MANY_STATES = 1000
 
 
 def occupancy(mdp: MDP, policy: Policy) -> Floats:
@@ -115,7 +117,7 @@ AnyChain: TypeAlias = Chain | Reached
 
 def chain_from(mdp: MDP, policy: Policy, starts: NDArray[Any], sparse: bool = True) -> AnyChain:
     """The chain of a policy as far as it is of use for visits from these states, each once."""
-    if not 0 < FEW_STARTS * len(starts) <= mdp.n_states:
+    if mdp.n_states < MANY_STATES or not 0 < FEW_STARTS * len(starts) <= mdp.n_states:
         return chain_of(mdp, policy, sparse)
     dynamics, rows = mdp.dynamics, mdp.dynamics.transitions
     chances, first = frozen(policy.probabilities.view()), starts.astype(np.uint32)

@@ -105,7 +105,8 @@ def _evaluate() -> None:
         chain.values(np.eye(mdp.n_states)[:, :8])
         chain.visits(np.asarray(mdp.start)[:, None])
     usual_way(chain)
-    state_flow(mdp, Policy.uniform(mdp), np.eye(mdp.n_states)[0])
+    long = worlds.chain(1000)
+    state_flow(long, Policy.uniform(long), np.eye(1000)[0])
     slow = worlds.chain(200, discount=0.999)
     usual_way(chain_of(slow, Policy.uniform(slow)))
 
