@@ -46,10 +46,10 @@ def asking(folder, goal, reward=""):
     return ti.read_problem(path)
 
 
-def most_lost(problem):
+def most_lost(problem, weights=None):
     """What can be lost under one of the plausible weights that were drawn."""
     shown, lost = problem.task.demonstration, []
-    for w in problem.inferred.plausible.points:
+    for w in problem.inferred.plausible.points if weights is None else weights:
         worst = ti.worst_case(problem.mdp, problem.worldview, w, shown)
         lost.append(float(w @ shown.expectations) - worst.lower)
     return max(lost)
@@ -81,4 +81,15 @@ def test_a_goal_that_holds_under_all_draws_says_how_many(folder):
 def test_draws_of_a_posterior_are_not_all_that_is_plausible(folder):
     problem = asking(folder, "max_loss = 1000.0", "posterior = 12")
     said = contents(answer(problem, frontier(problem)))["under_all_rewards"]
-    assert said.startswith("Under all 12 plausible rewards that were drawn this holds")
+    count = 12 + len(problem.inferred.plausible.points)
+    assert said.startswith(f"Under all {count} plausible rewards that were drawn this holds")
+
+
+def test_a_posterior_does_not_hide_what_fails_under_others_as_plausible(folder):
+    problem = asking(folder, "", "posterior = 1")
+    holds = max(most_lost(problem, problem.rewards.points), assess(problem).stakes.loss) + 1e-3
+    assert most_lost(problem) > holds + 0.01  # else there is nothing to say
+    problem = asking(folder, f"max_loss = {holds}", "posterior = 1")
+    said = contents(answer(problem, assess(problem)))
+    assert said["under_all_rewards"].startswith(f"{FAILS}a loss of at most ")
+    assert any("But it fails under one of the" in each for each in said["plausible"])

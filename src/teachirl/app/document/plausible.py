@@ -49,7 +49,7 @@ def if_the_reward_is_another(problem: Problem, found: Assessment | TeachingPlan)
             f"Between {percent_at_least(certificate.lower)} and "
             f"{percent_at_most(certificate.upper)} nothing is proved: {certificate.status}."
         )
-    said += [_of_goal(problem, each) for each in over.goals]
+    said += [_of_goal(problem, each) + _elsewhere(found, each) for each in over.goals]
     if over.instead is not None:
         said.append(
             "What is shown was chosen for the weights that it is planned for. Chosen for all of "
@@ -105,8 +105,7 @@ def asked_under_all(problem: Problem, found: Assessment | TeachingPlan | Frontie
     Sentence
     """
     met = {each.goal.number for each in found.stakes.goals if each.met}
-    over = found.doubt if problem.rewards is None else found.over_rewards
-    goals = [] if over is None else [each for each in over.goals if each.goal.number in met]
+    goals = [each for each in _under_any(found) if each.goal.number in met]
     every = _all_of_them(problem, found)
     said = {
         "Under some plausible rewards this fails, which was asked for": [
@@ -127,13 +126,30 @@ def asked_under_all(problem: Problem, found: Assessment | TeachingPlan | Frontie
     )
 
 
+def _under_any(found: Assessment | TeachingPlan | Frontier) -> list[GoalOver]:
+    """Of each goal, what is known of it under the plausible rewards of the file and under those
+    beside inferred weights, whichever says less."""
+    known: dict[int, GoalOver] = {}
+    for over in (found.over_rewards, found.doubt):
+        for each in () if over is None else over.goals:
+            before = known.setdefault(each.goal.number, each)
+            if _doubtful(each) > _doubtful(before):
+                known[each.goal.number] = each
+    return list(known.values())
+
+
+def _doubtful(over: GoalOver) -> int:
+    """How little a goal is known to hold: it fails, is not proved, was not looked at, or holds."""
+    return 3 if over.fails else {False: 2, None: 1, True: 0}[over.met]
+
+
 def _all_of_them(problem: Problem, found: Assessment | TeachingPlan | Frontier) -> str:
     """The rewards under which a goal was looked at: draws are not all that is plausible."""
-    rewards, tail, drawn = problem.rewards, problem.reward.tail, 0
-    if rewards is None:
-        drawn = 0 if found.doubt is None else found.doubt.drawn
-    elif rewards.kind is RewardsKind.SAMPLED:
-        drawn = len(rewards.points)
+    rewards, tail = problem.rewards, problem.reward.tail
+    drawn = 0 if found.doubt is None else found.doubt.drawn
+    sampled = rewards is not None and rewards.kind is RewardsKind.SAMPLED
+    if rewards is not None and sampled and found.over_rewards is not None:
+        drawn += len(rewards.points)
     said = f"all {drawn} plausible rewards that were drawn" if drawn else "all plausible rewards"
     return said if tail is None else f"{said}, but the worst {asked(tail)},"
 
@@ -218,6 +234,16 @@ def _of_goal(problem: Problem, over: GoalOver) -> str:
             f" So much of what the expert earns is {at_least(float(over.allowed.min()))} or more."
         )
     return said
+
+
+def _elsewhere(found: Assessment | TeachingPlan, over: GoalOver) -> str:
+    """That a goal holds under all of the rewards, and fails under others beside them."""
+    doubt, number = found.doubt, over.goal.number
+    if doubt is None or not over.met:
+        return ""
+    if not any(each.fails for each in doubt.goals if each.goal.number == number):
+        return ""
+    return f" But it fails under one of the {doubt.drawn} more that are as plausible."
 
 
 def _why_not(problem: Problem, over: GoalOver) -> str:
