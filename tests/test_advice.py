@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+import textwrap
 from dataclasses import replace
 
 import numpy as np
@@ -754,6 +755,45 @@ class TestOffer:
             assert show.offer.own_reward >= show.offer.reward - 1e-6
         text = said(problem, plan(problem))["demonstrate"]
         assert ("earns" in text) == (show.offer is not None)
+
+    @pytest.mark.parametrize(
+        ("goal", "ends"),
+        [
+            (
+                'limits = { "cell 0" = 1.0 }',
+                "It does not have itself what was asked for: cell 0 at most 1 (it has 1.06).",
+            ),
+            (
+                "at_least = 12",
+                "takes it: what was asked for is then guaranteed, and nothing taught. This plan "
+                "guarantees 13.57.",
+            ),
+            ("guarantee = 0.99", "(it has 93.8 %)."),
+        ],
+    )
+    def test_another_demonstration_is_measured_by_what_was_asked_for(self, tmp_path, goal, ends):
+        """What breaks a limit was called one to choose where nothing is to be taught."""
+        text = """
+            [world]
+            name = "gridworld"
+            size = 4
+            block = 2
+            slip = 0.2
+            [reward.weights]
+            "cell 0" = -0.7
+            "cell 1" = -0.2
+            "cell 2" = 1.7
+            "cell 3" = 0.7
+            [learner]
+            sees = ["cell 1"]
+            [teach]
+            features = "all"
+            [plan]
+        """
+        path = tmp_path / "grid.toml"
+        path.write_text(textwrap.dedent(text) + goal)
+        problem = ti.read_problem(path)
+        assert said(problem, plan(problem))["demonstrate"].endswith(ends)
 
     @pytest.mark.parametrize(("show", "whose"), [("choose", "shown"), ("optimal", "expert")])
     def test_whose_plain_amounts_they_are(self, warehouse, monkeypatch, capsys, show, whose):
