@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...figures.digits import asked, at_least, number, percent, percent_at_least, percent_at_most
+from ...figures.digits import (
+    asked,
+    at_least,
+    money,
+    number,
+    percent,
+    percent_at_least,
+    percent_at_most,
+)
 from ...mdp.rewards.rewards import RewardsKind
 from ...precision import INVISIBLE
 from ...teaching.goal import GoalKind
@@ -116,13 +124,27 @@ def asked_under_all(problem: Problem, found: Assessment | TeachingPlan | Frontie
         ],
         f"Under {every} this holds, as asked for": [each for each in goals if each.met],
     }
-    return Sentence(
-        " ".join(
-            f"{what}: {'; '.join(_with_amount(problem, each, every) for each in those)}."
-            for what, those in said.items()
-            if those
-        ),
-        "under_all_rewards",
+    texts = [
+        f"{what}: {'; '.join(_with_amount(problem, each, every) for each in those)}."
+        for what, those in said.items()
+        if those
+    ]
+    if any(each.met is False for each in goals) and not isinstance(found, Assessment):
+        texts.append(_enough_for_all(found, every))
+    return Sentence(" ".join(filter(None, texts)), "under_all_rewards")
+
+
+def _enough_for_all(found: TeachingPlan | Frontier, every: str) -> str:
+    """What to teach instead for all that was asked for under all of the rewards; empty if that is
+    not known."""
+    other = found.enough_for_all
+    if other is None:
+        return ""
+    if other.features is None:
+        return f"No set of features has all of it under {every.rstrip(',')}."
+    return (
+        f"The cheapest set found that has all of it under {every.rstrip(',')} costs "
+        f"{money(other.cost)}: {', '.join(other.features)}."
     )
 
 
