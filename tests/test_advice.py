@@ -386,6 +386,9 @@ class TestStakes:
         assert amount_in(both) == own_of(both) == "0.775459"
         apart = GoalResult(most, 3.00001, 2.42024, 2.00001)
         assert (amount_in(apart), own_of(apart)) == ("3.001", "2.42")
+        lost = Goal(GoalKind.MAX_LOSS, 3.0, True, scale=100.0)
+        both = GoalResult(lost, 2.759891, 2.75989, 0.0)
+        assert amount_in(both) == own_of(both) == "2.76"
 
     def test_what_cannot_be_told_from_0_is_0(self):
         limit = Goal(GoalKind.LIMIT, 0.05, True, "near child", 0, 16.6)
