@@ -49,7 +49,7 @@ def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
         *reward_facts(problem, plan.stakes, "by the plan"),
         Fact("cost of the plan", last.cost, money, "cost"),
     ), (
-        Sentence(f"Teach, in this order: {names}." if names else "Teach nothing."),
+        Sentence(f"Teach, in this order: {names}." if names else _nothing(plan)),
         Sentence(why_to_stop(problem, plan), "reason"),
         asked_under_all(problem, plan),
         Sentence(_searched(problem, plan), "searched"),
@@ -61,6 +61,14 @@ def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
         other_weights(plan.problem, plan.doubt, "by the plan"),
         Sentence(what_to_demonstrate(problem, plan), "demonstrate"),
     )
+
+
+def _nothing(plan: TeachingPlan) -> str:
+    """That nothing is to be taught; or that nothing was found before the planning was cut short."""
+    met = bool(plan.stakes.goals) and plan.reached
+    if plan.cut is None or met or plan.chosen.searched is Searched.ALL:
+        return "Teach nothing."
+    return "What to teach is not known yet: nothing was found by then."
 
 
 def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
