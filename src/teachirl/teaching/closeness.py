@@ -26,6 +26,8 @@ from .matching import Matching
 
 # No bounds are brought closer than this share of max R − min R: planning has few more digits.
 CLOSEST = 1e-9
+# Transitions up to which it takes a moment to tell to all digits whether anything is lost.
+ALL_DIGITS = 50_000
 # Numbers of a view up to which its rows are put in order.
 ORDERED = 1_000_000
 # Ellipsoids around a box that are tried at most, the gain below which there are enough of them, and
@@ -119,7 +121,8 @@ def worst_in_order(
         start=start,
     )
     known = isinstance(model, MDP) and not shown.error
-    if known and _may_lose_nothing(found, weights * shown.expectations):
+    small = nominal_of(model).dynamics.transitions.nnz <= ALL_DIGITS
+    if known and small and _may_lose_nothing(found, weights * shown.expectations):
         found = _closest(found, model, view, weights, shown, matching, until)
     singly = matching.singly(view, shown)
     if singly is not None and found.status is not WorstCaseStatus.INFEASIBLE:
