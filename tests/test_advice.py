@@ -26,6 +26,7 @@ from teachirl.app.decisions import (
     misses,
     plan,
 )
+from teachirl.app.decisions.instead import paid_by_all_who_act
 from teachirl.app.decisions.patience import Patience
 from teachirl.app.decisions.set_search import SetSearch
 from teachirl.app.document.charts import frontier_figure, plan_figure
@@ -548,6 +549,19 @@ class TestExpert:
         assert [each.name for each in expert_account(crowd).never_avoided] == ["near people"]
         [doubt] = said(crowd, assess(crowd))["doubts"]
         assert "as much of near people as there can be, though that costs 4.5 and" in doubt
+
+    def test_a_price_of_each_step_is_none_of_it(self):
+        """Who never waits pays for every step, and that is nothing to ask about."""
+        move = np.array([[[1, 0], [0, 1], [0.5, 0.5]], [[0, 1], [1, 0], [0.5, 0.5]]], dtype=float)
+        # waits, goes, and one that goes astray; features: step, goods, noise
+        features = np.array([[0, 0, 0], [1, 1, 0], [1, 0, 1], [0, 0, 0], [1, 2, 1], [1, 0, 1]])
+        mdp = ti.MDP.from_arrays(move, features, discount=0.9, first="state")
+        waiting = ti.Policy.deterministic(mdp, [0, 0])
+        assert paid_by_all_who_act(mdp, waiting).tolist() == [True, False, False]
+        assert not paid_by_all_who_act(mdp, ti.Policy.uniform(mdp)).any()
+        assert not paid_by_all_who_act(mdp, None).any()
+        step = Collected("step", -0.1, 10.0, -1.0, 0.0, 10.0)
+        assert step.never_avoided and not replace(step, of_acting=True).never_avoided
 
     def test_check_does_not_call_it_all_well(self, warehouse, monkeypatch, capsys):
         path = warehouse({"crash": 1.0, "near people": -0.5}).path
