@@ -780,6 +780,16 @@ class TestNothingIsLost:
         missing = task.best.value - found.lower
         assert missing <= 1e-9 * (task.best.value - task.worst.value)
 
+    @pytest.mark.parametrize(("goal", "hidden"), [("guarantee=0.9", True), ("max_loss=99", False)])
+    def test_where_a_share_hides_the_loss_it_says_what_to_ask_for(self, goal, hidden):
+        """96.7 % are guaranteed, and less than doing nothing earns."""
+        changes = [Change.set(f"plan={{{goal}}}")]
+        problem = read_problem(self.EXAMPLE, changes=changes)
+        found = plan(problem)
+        assert found.taught == () and found.stakes.worse_than_nothing
+        reason = said(problem, found)["reason"]
+        assert ("That share hides the loss: ask for max_loss" in reason) == hidden
+
     def test_the_cheapest_set_for_all_of_it_is_advised(self):
         changes = [Change.set("plan.guarantee=1")]
         found = plan(read_problem(self.EXAMPLE, changes=changes))

@@ -6,7 +6,7 @@ from functools import partial
 
 from ...figures.digits import counted, money, percents_apart
 from ...teachers.set_bounds import MOST
-from ...teaching.goal import Goal
+from ...teaching.goal import Goal, GoalKind
 from ...teaching.lesson_record import LessonStatus
 from ..decisions import (
     Ending,
@@ -38,6 +38,12 @@ from .stakes import (
 from .steps import steps_table
 from .tables import differences_table, policy_rows
 from .worth import told_apart
+
+# What to ask for where a share of the way from the worst policy to the best hides a loss.
+HIDDEN = (
+    " That share hides the loss: ask for max_loss or at_least in [plan], or give a baseline to "
+    "count it from."
+)
 
 
 def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
@@ -86,6 +92,9 @@ def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
         doubted = several and asked_of_the_reward(problem)
         under = " under the weights that it is planned for" if doubted else ""
         reason = f"{all_asked_for(goals)} {was} asked for, and {is_} guaranteed{under}."
+        shares = all(each.goal.kind is GoalKind.GUARANTEE for each in goals)
+        if shares and plan.stakes.worse_than_nothing:
+            reason += HIDDEN
     else:
         reason = f"{goals_sentence(goals)} Why not: {_why_not(problem, plan)}."
     if plan.cap is not None:
