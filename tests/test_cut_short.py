@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from teachirl.app.decisions import Cut, assess, frontier, plan
+from teachirl.app.decisions import Cut, Ending, Searched, assess, frontier, plan
 from teachirl.app.document.documents import answer, report
 from teachirl.app.document.elements import Bullets
 from teachirl.app.problem import read_problem
@@ -166,3 +166,17 @@ def check_headline(found, stakes):
     assert lost.lost == pytest.approx(lost.weight * (lost.expert - lost.other))
     whole = assess(problem_of(problem.path.parent, 0)).stakes
     assert not whole.early and whole.loss <= stakes.loss + 1e-9
+
+
+@pytest.mark.parametrize(("cut", "known"), [(Cut.OUT_OF_TIME, False), (None, True)])
+def test_to_teach_nothing_is_not_advised_where_nothing_was_found_in_time(tmp_path, cut, known):
+    problem = problem_of(tmp_path, 0)
+    found = plan(problem)
+    some = replace(found.chosen, searched=Searched.SOME)
+    found = replace(found, steps=found.steps[:1], stop=0, cut=cut, chosen=some)
+    found = replace(found, ending=Ending.NOT_REACHED)
+    first = next(iter(answer(problem, found).sections))
+    bullets = [part for part in first.elements if isinstance(part, Bullets)]
+    said = {each.text for part in bullets for each in part.sentences}
+    assert ("Teach nothing." in said) == known
+    assert ("What to teach is not known yet: nothing was found by then." in said) != known

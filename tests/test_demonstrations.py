@@ -511,6 +511,18 @@ def test_a_mean_is_at_least_what_is_said_exactly():
         assert stats.binom.pmf(counts, m, p)[np.array(low) > p].sum() <= delta
 
 
+def test_a_bet_on_a_mean_pays_what_it_says_and_is_near_the_best_for_who_never_errs():
+    x, delta = np.random.default_rng(0).beta(9, 2, size=40), 0.01
+    low, shares = mean_at_least(x, 0.0, 1.0, delta), 0.5 ** np.arange(14)
+    weights = 1.0 / np.arange(1, 15)
+    wealth = [np.prod([1 - s + s * each / low for each in x]) for s in shares]
+    assert weights @ wealth / weights.sum() == pytest.approx(1.0 / delta, rel=1e-6)
+    for m in (30, 60, 300):
+        best = 1.0 - delta ** (1.0 / m)
+        assert best < 1.0 - mean_at_least(np.ones(m), 0.0, 1.0, delta) < 1.3 * best
+    assert mean_at_least(np.zeros(5), 0.0, 1.0, delta) == 0.0
+
+
 # Demonstrations as such
 
 

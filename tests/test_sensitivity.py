@@ -10,6 +10,8 @@ import teachirl as ti
 from problem_files import PROBLEMS
 from teachirl.app import cli
 from teachirl.app.decisions import assess, plan
+from teachirl.app.decisions.misses import if_missed
+from teachirl.app.decisions.patience import Patience
 from teachirl.app.document.elements import Sentence
 from teachirl.app.document.sensitivity import if_the_learner_misses
 from teachirl.app.problem import Change, read_problem
@@ -125,6 +127,18 @@ def test_a_guarantee_can_be_asked_for_at_a_share():
 def test_a_mismatch_that_is_none_is_refused(said):
     with pytest.raises(ti.FileFormatError, match="expected a number from 0 on"):
         read_problem(PROBLEMS / "grid.toml", changes=[Change.set(f"plan.mismatch={said}")])
+
+
+def test_what_is_asked_for_at_a_share_is_what_the_row_says_there():
+    """2.699 of reward stood in the headline, and 2.696 in the row."""
+    path = PROBLEMS.parents[1] / "examples" / "warehouse" / "warehouse.toml"
+    asking = read_problem(path, changes=[Change.set('plan.mismatch="1 %"')])
+    task, view = asking.task, asking.worldview
+    alone = task.worst_case(view, task.demonstration, asking.matching)
+    plain = read_problem(path)
+    row = if_missed(plain, plain.worldview, plain.task.demonstration, Patience())
+    apart = 2.0 * task.tolerance * (task.best.value - task.worst.value)
+    assert row.rewards[0] == pytest.approx(alone.lower, abs=apart)
 
 
 def printed(monkeypatch, capsys, *arguments):

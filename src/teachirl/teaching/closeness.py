@@ -18,13 +18,16 @@ from ..guarantees.bounds import WorstCaseBounds, WorstCaseStatus
 from ..guarantees.worst_case import worst_case
 from ..mdp import clock
 from ..mdp.estimated import AnyMDP, nominal_of
+from ..mdp.model import MDP
 from ..mdp.occupancy import expectations_of
-from ..precision import ROUNDED_UP, SEARCH_TIE, length_at_most
+from ..precision import ROUNDED, ROUNDED_UP, SEARCH_TIE, length_at_most
 from ..views.worldview import Worldview
 from .matching import Matching
 
 # No bounds are brought closer than this share of max R − min R: planning has few more digits.
 CLOSEST = 1e-9
+# Transitions up to which it takes a moment to tell to all digits whether anything is lost.
+ALL_DIGITS = 50_000
 # Numbers of a view up to which its rows are put in order.
 ORDERED = 1_000_000
 # Ellipsoids around a box that are tried at most, the gain below which there are enough of them, and
@@ -117,6 +120,10 @@ def worst_in_order(
         max_seconds=max_seconds,
         start=start,
     )
+    known = isinstance(model, MDP) and not shown.error
+    small = nominal_of(model).dynamics.transitions.nnz <= ALL_DIGITS
+    if known and small and _may_lose_nothing(found, weights * shown.expectations):
+        found = _closest(found, model, view, weights, shown, matching, until)
     singly = matching.singly(view, shown)
     if singly is not None and found.status is not WorstCaseStatus.INFEASIBLE:
         found = _in_a_box(model, view, weights, shown, singly, found, tolerance, until)
@@ -125,6 +132,46 @@ def worst_in_order(
     theta = np.empty_like(found.theta)
     theta[order] = found.theta
     return replace(found, theta=frozen(theta))
+
+
+def _may_lose_nothing(found: WorstCaseBounds, earned: Floats) -> bool:
+    """Whether bounds leave open if those who match earn what is shown, feature by feature [k]: no
+    more is known to be lost than is not proved, and that is more than rounding."""
+    shown = float(earned.sum())
+    unproved = found.upper - found.lower
+    rounding = ROUNDED * float(np.abs(earned).sum())
+    optimal = found.status is WorstCaseStatus.OPTIMAL
+    return optimal and shown - found.upper <= unproved and shown - found.lower > rounding
+
+
+def _closest(
+    found: WorstCaseBounds,
+    model: AnyMDP,
+    view: Worldview,
+    weights: Floats,
+    shown: Demonstration,
+    matching: Matching,
+    until: float,
+) -> WorstCaseBounds:
+    """The same, as closely as there are digits: nothing is lost only if that is proved to all of
+    them."""
+    left = until - clock.seconds()
+    if left <= 0.0:
+        return found
+    mismatch = matching.within(view, shown)
+    other = worst_case(
+        model,
+        view,
+        weights,
+        shown,
+        mismatch,
+        tolerance=CLOSEST,
+        max_seconds=left,
+        start=found.theta,
+    )
+    solves = found.solves + other.solves
+    better = other.status is WorstCaseStatus.OPTIMAL and other.lower > found.lower
+    return replace(other if better else found, solves=solves)
 
 
 def _in_a_box(

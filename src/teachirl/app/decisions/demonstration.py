@@ -14,6 +14,7 @@ from ..problem import Problem
 from .comparison import SAME_GUARANTEE, Difference, differences
 from .instead import Instead, shown_instead
 from .patience import Cut, Patience
+from .stakes import GoalResult, goal_results
 
 # Transitions up to which it takes a second to find the demonstration that would be chosen; places
 # from which another is sought beyond that, only to say whether it is worth choosing one; and
@@ -31,8 +32,9 @@ class Offer:
         in reward
     own, own_reward : its own relative performance and reward, beyond which nothing it guarantees
     differences : Difference, what it does otherwise than the expert, in the features that count
-    worse : whether its own reward is less than the plan guarantees, or it breaks a goal that the
-        plan keeps: then it is only for who teaches nothing
+    worse : whether its own reward is less than the plan guarantees: then it is only for who teaches
+        nothing
+    goals : GoalResult of each goal, before anything is taught
     instead : Instead, whether it is of any use
     """
 
@@ -42,7 +44,18 @@ class Offer:
     own_reward: float
     differences: tuple[Difference, ...]
     worse: bool
+    goals: tuple[GoalResult, ...]
     instead: Instead
+
+    @property
+    def broken(self) -> tuple[GoalResult, ...]:
+        """The goals that it misses itself: whoever is shown it cannot be sure to meet them."""
+        return tuple(each for each in self.goals if each.goal.missing_at(each.own) > 0.0)
+
+    @property
+    def enough(self) -> bool:
+        """Whether it guarantees all that was asked for before anything is taught."""
+        return bool(self.goals) and all(each.met for each in self.goals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +158,11 @@ def _sought(problem: Problem) -> Shown:
 
 def _offer(problem: Problem, shown: Demonstration, first: Promise, last: Promise) -> Offer | None:
     """What another demonstration brings and costs; None if it does not bring more."""
-    task, goals = problem.task, problem.aims
+    task, goals = problem.task, problem.goals
     then = goals.promise(problem.worldview, shown, problem.matching)
     if then.performance <= first.performance + SAME_GUARANTEE:
         return None
     own = goals.own(shown)
-    broken = set(goals.unmet(own)) - set(goals.unmet(last))
     room = SAME_GUARANTEE * (task.best.value - task.worst.value)
     return Offer(
         then.performance,
@@ -158,7 +170,8 @@ def _offer(problem: Problem, shown: Demonstration, first: Promise, last: Promise
         own.performance,
         own.reward,
         _counting(problem, shown),
-        bool(broken) or own.reward < last.reward - room,
+        own.reward < last.reward - room,
+        goal_results(goals, then, own),
         shown_instead(problem, shown),
     )
 

@@ -39,7 +39,7 @@ class WeightDoubt:
     beyond : the share of all plausible weights, spread evenly, under which less may be guaranteed
     confidence : with which it is no larger, if draws are independent
     goals : tuple of GoalOver, whether the file's goals about the reward are met under those that
-        were drawn; empty where the file has plausible rewards of its own, or the world is not known
+        were drawn; empty where the world is not known
     """
 
     guaranteed: tuple[float, float]
@@ -105,7 +105,7 @@ def _guaranteed(
     """Between which the guarantee lies under each of some weights, [n, 2]; and what was asked
     for."""
     if problem.world.model is None:
-        rewards, goals = Rewards.sampled(weights), tuple[GoalOver, ...]()
+        rewards = Rewards.sampled(weights)
         found = certify(
             problem.mdp,
             view,
@@ -115,10 +115,8 @@ def _guaranteed(
             max_seconds=ASIDE,
             indistinct=problem.task.indistinct,
         )
-        if problem.rewards is None:
-            briefly = patience.share(1.0, ASIDE)
-            goals = goals_over(problem, rewards, view, shown, found, briefly)
-        return found.each, goals
+        briefly = patience.share(1.0, ASIDE)
+        return found.each, goals_over(problem, rewards, view, shown, found, briefly)
     nothing = np.empty((0, problem.mdp.n_features))
     tasks = (Task(problem.model, w, view, nothing, demonstration=shown) for w in weights)
     least = [t.guaranteed(view, shown, problem.matching, max_seconds=ASIDE) for t in tasks]

@@ -18,7 +18,16 @@ from ...mdp.planning import optimal_policies
 from ...precision import INVISIBLE, ranks
 from ...views.linear_algebra import axes
 from ..problem import Baseline, Problem
-from .instead import FAR, HARDLY, NEVER, SMALL_CHANGE, Instead, idle_of, of_instead
+from .instead import (
+    FAR,
+    HARDLY,
+    NEVER,
+    SMALL_CHANGE,
+    Instead,
+    idle_of,
+    of_instead,
+    paid_by_all_who_act,
+)
 from .patience import Patience
 
 # Who has less than this share of what there can be of a feature hardly ever collects it.
@@ -52,6 +61,7 @@ class Collected:
     sure : whether the sign of the weight is known: it may not be if the weights were inferred
     outdone : whether the expert has something better in its place: another level of the same thing,
         as a speed is one of several, that earns more than this one could
+    of_acting : whether it is a price of each step, which all pay who do not do nothing
     """
 
     name: str
@@ -64,6 +74,7 @@ class Collected:
     shown: float | None = None
     sure: bool = True
     outdone: bool = False
+    of_acting: bool = False
 
     @property
     def _wanted(self) -> bool:
@@ -107,7 +118,8 @@ class Collected:
     @property
     def never_avoided(self) -> bool:
         """Whether it costs, could be avoided, and the expert has as much of it as there can be."""
-        return self.weight < 0.0 and self.sure and self._share >= 1.0 - NEVER
+        odd = self.weight < 0.0 and self.sure and not self.of_acting
+        return odd and self._share >= 1.0 - NEVER
 
 
 @dataclass(frozen=True)
@@ -263,7 +275,7 @@ def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
     seen = None if episodes is None else mean_and_gaps(mdp, episodes)[0]
     signs = np.ones(len(weights)) if problem.inferred is None else problem.inferred.plausible.signs
     outdone = _outdone(mdp, weights, earned, dict(zip(counted.tolist(), most, strict=True)))
-    record = None
+    acting, record = paid_by_all_who_act(mdp, idle.policy), None
     if episodes is not None and seen is not None:
         record = _record(mdp, episodes, weights * seen, earned, waiting)
     return ExpertAccount(
@@ -280,6 +292,7 @@ def expert_account(problem: Problem, until: float = math.inf) -> ExpertAccount:
                 None if chosen is None else float(chosen.expectations[i]),
                 sure=bool(signs[i]),
                 outdone=int(i) in outdone,
+                of_acting=bool(acting[i]),
             )
             for place, i in enumerate(counted)
         ),
@@ -379,10 +392,4 @@ def _ranges(mdp: MDP, features: np.ndarray) -> tuple[Floats, Floats] | None:
     return -found[len(rows) :], found[: len(rows)]
 
 
-__all__ = [
-    "Collected",
-    "ExpertAccount",
-    "Record",
-    "account_in_time",
-    "expert_account",
-]
+__all__ = ["Collected", "ExpertAccount", "Record", "account_in_time", "expert_account"]

@@ -18,6 +18,7 @@ from ...views.worldview import Worldview
 from ..problem import Problem
 from .comparison import ASIDE
 from .doubt import WeightDoubt, weight_doubt
+from .enough_for_all import EnoughForAll, enough_for_all
 from .kept import Kept
 from .limited_sets import LimitedSets
 from .misses import if_missed
@@ -128,6 +129,13 @@ class Frontier:
         """What holds under all plausible rewards with `told`; None if one is given, or there was
         no time for it."""
         return over_rewards(self.problem, self.view, self.demonstration, self.patience)
+
+    @cached_property
+    def enough_for_all(self) -> EnoughForAll | None:
+        """What to teach for all that was asked for under all plausible rewards; None if it is not
+        known."""
+        problem, shown, patience = self.problem, self.demonstration, self.patience
+        return patience.spared(lambda: enough_for_all(problem, shown, patience))
 
     @property
     def exact(self) -> bool:

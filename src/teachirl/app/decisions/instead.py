@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arrays import Floats
 from ...demonstrations.demonstration import Demonstration
 from ...mdp import clock
+from ...mdp.model import MDP
+from ...mdp.policy import Policy
 from ..problem import Baseline, Problem
 
 # Who has less than this share of what there can be of a feature never collects it; who has all but
@@ -23,6 +27,8 @@ FAR = 0.5
 # What could earn less than this share of the turnover is small change: not to collect it is hardly
 # a mistake.
 SMALL_CHANGE = 0.25
+# Entries of features that are looked at to find what all who act have.
+ENTRIES = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,31 @@ def of_instead(problem: Problem, shown: Demonstration, idle: Baseline, waiting: 
     )
 
 
+def paid_by_all_who_act(mdp: MDP, idle: Policy | None) -> NDArray[np.bool_]:
+    """The features of which all actions have as much but that of doing nothing, as a price of each
+    step: not to avoid them is not to do nothing.
+
+    Parameters
+    ----------
+    mdp : MDP
+    idle : Policy of who does nothing; who acts at random tells of none
+
+    Returns
+    -------
+    bool array [k]; none in a large world
+    """
+    dynamics, none = mdp.dynamics, np.zeros(mdp.n_features, dtype=bool)
+    if idle is None or not mdp.features_per_pair or mdp.n_pairs * mdp.n_features > ENTRIES:
+        return none
+    choice = np.diff(dynamics.offsets)[dynamics.pair_states] > 1
+    reached = np.isin(dynamics.pair_states, dynamics.reachable)
+    rows: Any = mdp.features[np.flatnonzero(choice & reached & (idle.probabilities == 0.0))]
+    rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    if not len(rows):
+        return none
+    return np.asarray((rows.min(axis=0) == rows.max(axis=0)) & (rows[0] > 0.0))
+
+
 def idle_of(problem: Problem, until: float = math.inf) -> tuple[Baseline, Floats]:
     """Who does nothing, or acts at random where there is no action for that, and what it earns.
 
@@ -129,5 +160,6 @@ __all__ = [
     "Instead",
     "idle_of",
     "of_instead",
+    "paid_by_all_who_act",
     "shown_instead",
 ]

@@ -16,6 +16,8 @@ from .stakes import Stakes
 ASIDE = 30.0
 # MDPs that are solved beside two for each of the learner's features, about.
 SOLVES = 150
+# How closely it is proved where the world is known from a log, and each takes long.
+ROUGHLY = 1e-4
 # Seconds that it may take where something else waits for it.
 QUICK = 2.0
 
@@ -62,6 +64,7 @@ def if_missed(
     Sensitivity; None if there was no time for it
     """
     share, found, solves = patience.share(0.5, ASIDE), None, 2 * view.n_rows + SOLVES
+    known = problem.world.model is None
     if not share.over():
         with share.strictly():
             if problem.plan_seconds * solves <= share.seconds:
@@ -70,6 +73,8 @@ def if_missed(
                     view,
                     problem.weights,
                     shown,
+                    # As closely as what is asked for at such a mismatch: it is one number.
+                    tolerance=problem.task.tolerance if known else ROUGHLY,
                     max_seconds=share.left(),
                     from_expert=problem.matching.keeps(shown),
                 )

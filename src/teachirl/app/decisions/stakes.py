@@ -14,6 +14,7 @@ from ...mdp.occupancy import expectations_of
 from ...mdp.policy import Policy
 from ...precision import SEARCH_TIE
 from ...teaching.goal import Goal, Promise
+from ...teaching.goals import TaskGoals
 from ...views.worldview import Worldview
 from ..problem import Baseline, Problem
 from .comparison import Difference, differences
@@ -134,17 +135,29 @@ def stakes(
         float(weights @ expert.expectations),
         promise.loss,
         most,
-        tuple(
-            GoalResult(
-                goal, promise.amounts[goal.number], own.amounts[goal.number], goal.missing(promise)
-            )
-            for goal in goals
-        ),
+        goal_results(goals, promise, own),
         idle,
         float(waiting.sum()),
         float(weights @ amounts) + 0.0 if other else None,
         float(there[most.name]) if other and most is not None else None,
         early,
+    )
+
+
+def goal_results(goals: TaskGoals, promise: Promise, own: Promise) -> tuple[GoalResult, ...]:
+    """What a promise is to each goal, beside what is shown has itself.
+
+    Parameters
+    ----------
+    goals : TaskGoals
+    promise : Promise
+    own : Promise, of what is shown
+    """
+    return tuple(
+        GoalResult(
+            goal, promise.amounts[goal.number], own.amounts[goal.number], goal.missing(promise)
+        )
+        for goal in goals
     )
 
 
@@ -215,6 +228,7 @@ __all__ = [
     "GoalResult",
     "Stakes",
     "expectations_there",
+    "goal_results",
     "matching_witness",
     "shown_briefly",
     "stakes",

@@ -19,6 +19,7 @@ from ..problem import Problem
 from .comparison import Difference, Shortfall
 from .demonstration import WhatToShow
 from .doubt import WeightDoubt, weight_doubt
+from .enough_for_all import EnoughForAll, enough_for_all
 from .expert import ExpertAccount, account_in_time
 from .misses import if_missed
 from .once_recorded import OnceRecorded, once_recorded
@@ -142,6 +143,15 @@ class TeachingPlan:
         there was no time for it."""
         reached = self.steps[self.stop].guaranteed
         return weight_doubt(self.problem, self.view, self.demonstration, reached, self.patience)
+
+    @cached_property
+    def enough_for_all(self) -> EnoughForAll | None:
+        """What to teach for all that was asked for under all plausible rewards; None if it is not
+        known, or something else is shown in the end."""
+        if self.show.since is not None:
+            return None
+        problem, shown, patience = self.problem, self.demonstration, self.patience
+        return patience.spared(lambda: enough_for_all(problem, shown, patience))
 
     @cached_property
     def readings_before(self) -> tuple[Reading, Reading] | None:

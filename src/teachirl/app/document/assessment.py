@@ -43,6 +43,7 @@ from .plausible import asked_under_all
 from .rewards import costs, earned, guaranteed, lost_at_most, performance, reward_range
 from .sensitivity import how_frail
 from .stakes import (
+    ALL,
     goals_elements,
     goals_sentence,
     most_lost,
@@ -139,9 +140,8 @@ def _of_everyone(found: Assessment) -> str:
     elif found.mismatch > 0.0:
         who = f"misses what is shown by {at_most(found.mismatch)} or less, in what it sees,"
     least = performance(found.problem, found.guaranteed)
-    holds = (
-        f"As things stand, every learner who {who} reaches {least} or more, whatever the algorithm"
-    )
+    least = least if least == ALL else f"{least} or more"
+    holds = f"As things stand, every learner who {who} reaches {least}, whatever the algorithm"
     sure = _confidence(found)
     if sure < 1.0:
         holds += f", with confidence {percent_at_least(sure)}"

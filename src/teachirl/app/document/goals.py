@@ -118,7 +118,9 @@ def _negative(text: str) -> str:
 def own_of(each: GoalResult) -> str:
     """What is shown has of a goal: of a feature it is known, and of the reward, as all say it."""
     shown: Callable[[float, float, int], str] = number
-    if each.goal.feature is None:
+    if each.goal.kind is GoalKind.MAX_LOSS:
+        shown = _loss
+    elif each.goal.feature is None:
         shown = _steady
     elif _is_own(each):
         shown = _steady_most if each.goal.most else _steady

@@ -4,46 +4,46 @@ from __future__ import annotations
 
 from functools import partial
 
-from ...figures.digits import counted, money, percents_apart, promised_of
+from ...figures.digits import counted, money, percents_apart
 from ...teachers.set_bounds import MOST
-from ...teaching.goal import Goal
+from ...teaching.goal import Goal, GoalKind
 from ...teaching.lesson_record import LessonStatus
 from ..decisions import (
-    Difference,
     Ending,
-    Instead,
-    Offer,
     OnceRecorded,
     Searched,
     TeachingPlan,
 )
-from ..decisions.instead import HARDLY
-from ..problem import Problem, Show
+from ..problem import Problem
 from .amounts import of_recordings, plain_amounts
 from .charts import plan_figure
+from .demonstrate import what_to_demonstrate
 from .elements import Data, Fact, Headline, Section, Sentence
-from .expert import baseline_words, of_little_use
+from .expert import baseline_words
 from .inferred import other_weights
 from .notes import cut_short, nearness, why_below
 from .plausible import asked_of_the_reward, asked_under_all
 from .recordings import once_enough
-from .rewards import costs, earned, guaranteed, performance, reward_range
+from .rewards import costs, guaranteed, performance
 from .sensitivity import how_frail
 from .stakes import (
     all_asked_for,
     are_many,
-    given_up,
     goals_elements,
     goals_sentence,
-    recorded,
     reward_facts,
     stakes_sentence,
-    the_expert,
     why_out_of_reach,
 )
 from .steps import steps_table
 from .tables import differences_table, policy_rows
 from .worth import told_apart
+
+# What to ask for where a share of the way from the worst policy to the best hides a loss.
+HIDDEN = (
+    " That share hides the loss: ask for max_loss or at_least in [plan], or give a baseline to "
+    "count it from."
+)
 
 
 def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
@@ -55,7 +55,7 @@ def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
         *reward_facts(problem, plan.stakes, "by the plan"),
         Fact("cost of the plan", last.cost, money, "cost"),
     ), (
-        Sentence(f"Teach, in this order: {names}." if names else "Teach nothing."),
+        Sentence(f"Teach, in this order: {names}." if names else _nothing(plan)),
         Sentence(why_to_stop(problem, plan), "reason"),
         asked_under_all(problem, plan),
         Sentence(_searched(problem, plan), "searched"),
@@ -67,6 +67,14 @@ def plan_headline(problem: Problem, plan: TeachingPlan) -> Headline:
         other_weights(plan.problem, plan.doubt, "by the plan"),
         Sentence(what_to_demonstrate(problem, plan), "demonstrate"),
     )
+
+
+def _nothing(plan: TeachingPlan) -> str:
+    """That nothing is to be taught; or that nothing was found before the planning was cut short."""
+    met = bool(plan.stakes.goals) and plan.reached
+    if plan.cut is None or met or plan.chosen.searched is Searched.ALL:
+        return "Teach nothing."
+    return "What to teach is not known yet: nothing was found by then."
 
 
 def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
@@ -84,6 +92,9 @@ def why_to_stop(problem: Problem, plan: TeachingPlan) -> str:
         doubted = several and asked_of_the_reward(problem)
         under = " under the weights that it is planned for" if doubted else ""
         reason = f"{all_asked_for(goals)} {was} asked for, and {is_} guaranteed{under}."
+        shares = all(each.goal.kind is GoalKind.GUARANTEE for each in goals)
+        if shares and plan.stakes.worse_than_nothing:
+            reason += HIDDEN
     else:
         reason = f"{goals_sentence(goals)} Why not: {_why_not(problem, plan)}."
     if plan.cap is not None:
@@ -242,110 +253,6 @@ def _part_way(problem: Problem, plan: TeachingPlan) -> str:
         f"{performance(problem, step.guaranteed)} ({now}). teachirl frontier "
         "says what each cost buys."
     )
-
-
-def what_to_demonstrate(problem: Problem, plan: TeachingPlan) -> str:
-    """What to demonstrate, and whether something else would guarantee more."""
-    show, lost = plan.show, plan.stakes.expert - plan.show.reward
-    own = (
-        f"{performance(problem, show.performance)} ({earned(problem, show.reward)} of reward; "
-        f"{_earner(problem)} earns {earned(problem, plan.stakes.expert)})"
-    )
-    now = f"{performance(problem, show.now)} ({guaranteed(problem, show.reward_now)})"
-    if show.since is not None:
-        return (
-            f"From step {show.since} on, demonstrate another policy: it reaches {own} itself, and "
-            f"guarantees more.{_given_up(problem, show.differences, lost)}"
-            f"{_use(problem, show.instead)}"
-        )
-    if show.optimal is not None:
-        return (
-            f"Demonstrate a policy that was chosen for this learner, which reaches {own} itself."
-            f"{_given_up(problem, show.differences, lost)} Before anything is taught it guarantees "
-            f"{now}; an optimal policy, {performance(problem, show.optimal)}."
-        )
-    what = {
-        Show.OPTIMAL: "Demonstrate an optimal policy.",
-        Show.CHOSEN: "Demonstrate an optimal policy: none was found to be better.",
-        Show.POLICY: "Demonstrate the policy of the file.",
-        Show.RECORDED: "Demonstrate what was recorded.",
-    }[problem.show]
-    if plan.account.hardly_better:
-        return _not_as_it_is(problem, plan)
-    if plan.account.doubtful:
-        what = f"Once you have looked at the expert: {what[:1].lower()}{what[1:]}"
-    logged = problem.world.model is not None
-    safe = "Demonstrate the policy that is best in the worst world that the log allows"
-    if problem.show is Show.CHOSEN:
-        return f"{safe}: none was found to be better." if logged else what
-    if logged:
-        what = f"{safe}." if problem.show is Show.OPTIMAL else what
-        return f'{what} No other was sought; show = "choose" does it.'
-    if not show.sought and plan.cut is not None:
-        return f"{what} No other was sought, as this was cut short."
-    if not show.sought:
-        return f'{what} In a world of this size no other was sought; show = "choose" does it.'
-    if show.offer is None:
-        return f"{what} No other was found that would guarantee more than it does now."
-    return f"{what} {_offered(problem, show.offer, now, plan)}"
-
-
-def _not_as_it_is(problem: Problem, plan: TeachingPlan) -> str:
-    """That what the expert does is of little use, and what to show in its place, if anything is."""
-    own, task, idle = plan.account.reward, problem.task, plan.account.idle_reward
-    what = {
-        Show.POLICY: "the policy of the file",
-        Show.RECORDED: "what was recorded",
-    }.get(problem.show, "an optimal policy")
-    best = earned(problem, task.best.value)
-    said = (
-        f"Do not demonstrate {what} as it is: it earns {earned(problem, own)}, "
-        f"{baseline_words(plan.account.idle)} {earned(problem, idle)}, and the best policy {best}."
-    )
-    if task.best.value - max(own, idle) <= HARDLY * (task.best.value - task.worst.value):
-        return f"{said} Is the reward what you mean?"
-    return f'{said} show = "optimal" in [demonstration] shows the latter.'
-
-
-def _offered(problem: Problem, offer: Offer, now: str, plan: TeachingPlan) -> str:
-    """What another demonstration brings, and what it costs."""
-    least = promised_of(offer.reward, (offer.own_reward,), reward_range(problem))
-    then = f"{performance(problem, offer.guaranteed)} ({least} of reward)"
-    said = (
-        f"A policy chosen for what the learner sees now would guarantee {then} instead of {now} "
-        "before anything is taught,"
-    )
-    if offer.instead.hardly_better:
-        why = of_little_use(offer.instead, _earner(problem))
-        return f"{said} but is not worth showing: it {why}."
-    lost = plan.stakes.expert - offer.own_reward
-    less = f", {costs(problem, lost)} less than {_earner(problem)}" if lost > 0.0 else ""
-    said += (
-        f" and earns {earned(problem, offer.own_reward)} itself{less}: no more than that could "
-        f"then be guaranteed.{_given_up(problem, offer.differences, lost)}"
-    )
-    if not offer.worse:
-        return f'{said} show = "choose" in [demonstration] takes it.'
-    promised = guaranteed(problem, plan.stakes.reward)
-    return f"{said} This plan guarantees {promised}: choose that only if nothing is to be taught."
-
-
-def _earner(problem: Problem) -> str:
-    """Whose reward it is that another policy is measured by."""
-    return "the recordings' mean" if recorded(problem) else the_expert(problem)
-
-
-def _use(problem: Problem, instead: Instead | None) -> str:
-    """What is odd about a policy that is shown in the expert's place."""
-    if instead is None or not instead.doubtful:
-        return ""
-    return f" Look at it first: it {of_little_use(instead, _earner(problem))}."
-
-
-def _given_up(problem: Problem, differences: tuple[Difference, ...], lost: float) -> str:
-    """What a policy that earns so much less does otherwise."""
-    said = given_up(problem, differences, lost)
-    return f" What it does otherwise than {the_expert(problem)}: {said}." if said else ""
 
 
 def what_to_teach(problem: Problem, plan: TeachingPlan) -> Section:

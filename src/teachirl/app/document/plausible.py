@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...figures.digits import asked, at_least, number, percent, percent_at_least, percent_at_most
+from ...figures.digits import (
+    asked,
+    at_least,
+    money,
+    number,
+    percent,
+    percent_at_least,
+    percent_at_most,
+)
 from ...mdp.rewards.rewards import RewardsKind
 from ...precision import INVISIBLE
 from ...teaching.goal import GoalKind
@@ -49,7 +57,7 @@ def if_the_reward_is_another(problem: Problem, found: Assessment | TeachingPlan)
             f"Between {percent_at_least(certificate.lower)} and "
             f"{percent_at_most(certificate.upper)} nothing is proved: {certificate.status}."
         )
-    said += [_of_goal(problem, each) for each in over.goals]
+    said += [_of_goal(problem, each) + _elsewhere(found, each) for each in over.goals]
     if over.instead is not None:
         said.append(
             "What is shown was chosen for the weights that it is planned for. Chosen for all of "
@@ -105,8 +113,7 @@ def asked_under_all(problem: Problem, found: Assessment | TeachingPlan | Frontie
     Sentence
     """
     met = {each.goal.number for each in found.stakes.goals if each.met}
-    over = found.doubt if problem.rewards is None else found.over_rewards
-    goals = [] if over is None else [each for each in over.goals if each.goal.number in met]
+    goals = [each for each in _under_any(found) if each.goal.number in met]
     every = _all_of_them(problem, found)
     said = {
         "Under some plausible rewards this fails, which was asked for": [
@@ -117,23 +124,54 @@ def asked_under_all(problem: Problem, found: Assessment | TeachingPlan | Frontie
         ],
         f"Under {every} this holds, as asked for": [each for each in goals if each.met],
     }
-    return Sentence(
-        " ".join(
-            f"{what}: {'; '.join(_with_amount(problem, each, every) for each in those)}."
-            for what, those in said.items()
-            if those
-        ),
-        "under_all_rewards",
+    texts = [
+        f"{what}: {'; '.join(_with_amount(problem, each, every) for each in those)}."
+        for what, those in said.items()
+        if those
+    ]
+    if any(each.met is False for each in goals) and not isinstance(found, Assessment):
+        texts.append(_enough_for_all(found, every))
+    return Sentence(" ".join(filter(None, texts)), "under_all_rewards")
+
+
+def _enough_for_all(found: TeachingPlan | Frontier, every: str) -> str:
+    """What to teach instead for all that was asked for under all of the rewards; empty if that is
+    not known."""
+    other = found.enough_for_all
+    if other is None:
+        return ""
+    if other.features is None:
+        return f"No set of features has all of it under {every.rstrip(',')}."
+    return (
+        f"The cheapest set found that has all of it under {every.rstrip(',')} costs "
+        f"{money(other.cost)}: {', '.join(other.features)}."
     )
+
+
+def _under_any(found: Assessment | TeachingPlan | Frontier) -> list[GoalOver]:
+    """Of each goal, what is known of it under the plausible rewards of the file and under those
+    beside inferred weights, whichever says less."""
+    known: dict[int, GoalOver] = {}
+    for over in (found.over_rewards, found.doubt):
+        for each in () if over is None else over.goals:
+            before = known.setdefault(each.goal.number, each)
+            if _doubtful(each) > _doubtful(before):
+                known[each.goal.number] = each
+    return list(known.values())
+
+
+def _doubtful(over: GoalOver) -> int:
+    """How little a goal is known to hold: it fails, is not proved, was not looked at, or holds."""
+    return 3 if over.fails else {False: 2, None: 1, True: 0}[over.met]
 
 
 def _all_of_them(problem: Problem, found: Assessment | TeachingPlan | Frontier) -> str:
     """The rewards under which a goal was looked at: draws are not all that is plausible."""
-    rewards, tail, drawn = problem.rewards, problem.reward.tail, 0
-    if rewards is None:
-        drawn = 0 if found.doubt is None else found.doubt.drawn
-    elif rewards.kind is RewardsKind.SAMPLED:
-        drawn = len(rewards.points)
+    rewards, tail = problem.rewards, problem.reward.tail
+    drawn = 0 if found.doubt is None else found.doubt.drawn
+    sampled = rewards is not None and rewards.kind is RewardsKind.SAMPLED
+    if rewards is not None and sampled and found.over_rewards is not None:
+        drawn += len(rewards.points)
     said = f"all {drawn} plausible rewards that were drawn" if drawn else "all plausible rewards"
     return said if tail is None else f"{said}, but the worst {asked(tail)},"
 
@@ -218,6 +256,16 @@ def _of_goal(problem: Problem, over: GoalOver) -> str:
             f" So much of what the expert earns is {at_least(float(over.allowed.min()))} or more."
         )
     return said
+
+
+def _elsewhere(found: Assessment | TeachingPlan, over: GoalOver) -> str:
+    """That a goal holds under all of the rewards, and fails under others beside them."""
+    doubt, number = found.doubt, over.goal.number
+    if doubt is None or not over.met:
+        return ""
+    if not any(each.fails for each in doubt.goals if each.goal.number == number):
+        return ""
+    return f" But it fails under one of the {doubt.drawn} more that are as plausible."
 
 
 def _why_not(problem: Problem, over: GoalOver) -> str:

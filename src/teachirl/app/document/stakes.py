@@ -159,11 +159,15 @@ def are_many(results: Sequence[GoalResult]) -> bool:
     return len(results) > 1 or results[0].goal.kind is GoalKind.GUARANTEE
 
 
+# More than that nobody reaches.
+ALL = "100 %"
+
+
 def promised(result: GoalResult) -> str:
     """What is guaranteed of a goal, in the words in which it was asked for."""
     goal, said = result.goal, amount_in(result)
     return {
-        GoalKind.GUARANTEE: f"{said} or more",
+        GoalKind.GUARANTEE: said if said == ALL else f"{said} or more",
         GoalKind.MAX_LOSS: f"a loss of at most {said}",
         GoalKind.AT_LEAST: f"a reward of at least {said}",
         GoalKind.LIMIT: f"{goal.name} at {'most' if goal.most else 'least'} {said}",
@@ -289,6 +293,7 @@ def stakes_sentence(problem: Problem, stakes: Stakes, when: str) -> Sentence:
 
 
 __all__ = [
+    "ALL",
     "all_asked_for",
     "are_many",
     "given_up",
