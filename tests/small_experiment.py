@@ -48,8 +48,8 @@ def compiling(seconds):
 
     from teachirl.mdp import clock  # noqa: F401, it listens
 
-    begun, busy = time.perf_counter(), time.thread_time()
     with trigger_event("numba:compile"):
+        begun, busy = time.perf_counter(), time.thread_time()  # what comes before is not compiling
         while time.thread_time() - busy < 0.5 * seconds:
             pass
         time.sleep(max(begun + seconds - time.perf_counter(), 0.0))
