@@ -8,7 +8,7 @@ import pytest
 
 from problem_files import PROBLEMS, copied
 from teachirl.app import cli
-from teachirl.app.decisions import Differing, both_news, differing, news
+from teachirl.app.decisions import Differing, both_news, differing, news, told_once
 from teachirl.app.document.comparison import _shown, _table, _words, who_is_shown
 
 GRID = PROBLEMS / "grid.toml"
@@ -164,14 +164,57 @@ def test_results_are_told_in_words_and_paths_are_for_json(teachirl, tmp_path):
     assert [[part.strip() for part in line.split("  ") if part] for line in lines] == [
         ["as things stand: most can be lost through", "ice", "fog"],
         ["as things stand: limit ice, wet, guaranteed", "0.25", "0.5"],
-        ["as things stand: guaranteed to learners who miss by 5 %", "25 %", "50 %"],
-        ["as things stand: reward guaranteed to learners who miss by 5 %", "0.25", "0.5"],
         ["as things stand: ice, wet, the worst policy's", "0.25", "0.5"],
         ["as things stand: something new", "0.25", "0.5"],
+        ["as things stand: reward guaranteed to learners who miss by 5 %", "0.25", "0.5"],
     ]
     found = json.loads(teachirl("compare", *paths, "--json")[1])["comparison"]["found"]
     assert found[0] == {"what": "assessment, most_lost", "first": "ice", "second": "fog"}
-    assert found[2]["what"] == "assessment, sensitivity, 5 %, guaranteed"
+    assert found[-1]["what"] == "assessment, sensitivity, 5 %, reward"
+
+
+def test_each_difference_is_told_once_and_what_matters_most_first(teachirl, tmp_path):
+    """Not as a share and as an amount, as what it earns, as a goal, or of the plan once more."""
+
+    def result(share, reward, amount):
+        shared = {
+            "amounts": [{"name": "ice", "expert": amount, "worst": 50.0 * amount}],
+            "sensitivity": [{"share": 0.05, "guaranteed": share / 2, "reward": reward - 2.0}],
+            "goals": [{"kind": "guarantee", "at_most": False, "guaranteed": share}],
+            "risk": share,
+            "guaranteed": share,
+            "guaranteed_reward": reward,
+        }
+        has = [{"name": "ice", "amount": amount, "earned": -3.0 * amount}]
+        lost = [{"name": "ice", "other": 9.0 * amount, "lost": 24.0 * amount}]
+        now = {**shared, "expert": has, "differences": lost}
+        return {"version": 2, "assessment": now, "plan": {**shared, "cost": reward}}
+
+    paths = []
+    for number, arguments in enumerate(((0.25, 3.0, 1.0), (0.5, 4.0, 2.0))):
+        paths.append(tmp_path / f"{number}.json")
+        paths[-1].write_text(json.dumps(result(*arguments)))
+    lines = teachirl("compare", *paths)[1].split("What is found\n")[1].splitlines()[1:]
+    both = "as things stand, and the plan"
+    assert [[part.strip() for part in line.split("  ") if part] for line in lines] == [
+        [f"{both}: guaranteed", "25 %", "50 %"],
+        [f"{both}: reward guaranteed", "3", "4"],
+        ["the plan: cost", "3", "4"],
+        ["as things stand: ice, the expert's", "1", "2"],
+        ["as things stand: ice, the worst policy's", "9", "18"],
+        [f"{both}: reward guaranteed to learners who miss by 5 %", "1", "2"],
+        [f"{both}: teaching risk", "0.25", "0.5"],
+    ]
+
+
+def test_what_is_asked_is_not_found_again():
+    """A weight and a goal that the file has; one that is another's is told all the same."""
+    asked = [Differing(("plan", "limits", "ice"), 1.0, 2.0), Differing(("w", "fog"), 3.0, 4.0)]
+    wanted = Differing(("plan", "goals", "limit ice", "wanted"), 1.0, 2.0)
+    other = Differing(("plan", "goals", "limit fog", "wanted"), 1.0, 2.0)
+    weight = Differing(("plan", "expert", "fog", "weight"), 3.0, 4.0)
+    assert told_once([wanted, other, weight], asked) == [other]
+    assert told_once([wanted, weight]) == [wanted, weight]
 
 
 def test_who_is_optimal_for_inferred_weights_is_not_called_the_expert(teachirl, tmp_path):
@@ -185,8 +228,8 @@ def test_who_is_optimal_for_inferred_weights_is_not_called_the_expert(teachirl, 
     assert "Can an optimal policy for the estimate look optimal to the learner?" in out
     assert "the expert's behaviour" not in out
     out = teachirl("compare", path, "--set", "world.discount=0.9")[1]
-    assert "as things stand: an optimal policy for the estimate earns" in out
-    assert "as things stand: step, what it earns in the recordings" in out
+    assert "as things stand, and the plan: an optimal policy for the estimate earns" in out
+    assert "as things stand: step, recorded" in out
     assert "expert, step" not in out
     assert ", that of an optimal policy for the estimate" in out
     assert "the expert earns" not in out and "the expert's" not in out

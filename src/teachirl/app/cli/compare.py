@@ -27,7 +27,7 @@ def compare(
     Of a problem file, that is what `certify` and `teach` find. --sees and --set change the second.
     """
     from ...errors import require
-    from ..decisions import both_news, differing
+    from ..decisions import both_news, differing, told_once
     from ..document.comparison import comparison, who_is_shown
 
     changed = sees is not None or bool(sets)
@@ -41,11 +41,9 @@ def compare(
         f"{', '.join(other)} in {second}",
     )
     asked = () if said is None or then is None else tuple(differing(said, then))
-    found = tuple(
-        each for key in shared for each in differing(*both_news(one[key], other[key]), (key,))
-    )
-    who = who_is_shown(one, other)
-    print_document(comparison(_names(first, second), asked, found, who), as_json)
+    found = [each for key in shared for each in differing(*both_news(one[key], other[key]), (key,))]
+    who, told = who_is_shown(one, other), tuple(told_once(found, asked))
+    print_document(comparison(_names(first, second), asked, told, who), as_json)
 
 
 def _names(first: Path, second: Path | None) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from .simulations import Outcome, Simulated
 from .stakes import GoalResult, Stakes
 from .steps import Alternative, Step
 from .teaching_plan import Ending, TeachingPlan
+from .told_once import told_once
 from .undiscounted import Undiscounted, undiscounted
 from .world_account import FeatureRange, WorldAccount, world_account
 
@@ -90,6 +91,7 @@ __all__ = [
     "news",
     "plan",
     "policies",
+    "told_once",
     "undiscounted",
     "world_account",
 ]

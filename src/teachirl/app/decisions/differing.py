@@ -35,6 +35,7 @@ class Differing:
     first, second : the values; None where there is none
     most : whether what is guaranteed there is so much at most; None where nothing is said of it
     scale : the size of numbers beside which others are rounding
+    also : other results in which the same differs
     """
 
     path: tuple[str, ...]
@@ -42,6 +43,7 @@ class Differing:
     second: Any
     most: bool | None = field(default=None, compare=False, repr=False)
     scale: float = field(default=0.0, compare=False, repr=False)
+    also: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def what(self) -> str:
@@ -161,6 +163,23 @@ def both_news(
     return found
 
 
+def alike(row: Differing, other: Differing | None) -> bool:
+    """Whether two rows have the same two values, up to rounding.
+
+    Parameters
+    ----------
+    row, other : Differing; None is like nothing
+
+    Returns
+    -------
+    bool
+    """
+    if other is None:
+        return False
+    scale = max(row.scale, other.scale)
+    return _same(row.first, other.first, scale) and _same(row.second, other.second, scale)
+
+
 def _as_the_expert(result: Mapping[str, Any], names: Set[str]) -> dict[str, Any]:
     """What a worst policy has of features that count and are not among its differences."""
     entries = result.get("expert") if result.get("worst_policy") else None
@@ -223,4 +242,4 @@ def _same(first: Any, second: Any, scale: float) -> bool:
     return bool(abs(first - second) <= INVISIBLE * scale)
 
 
-__all__ = ["Differing", "both_news", "differing", "news"]
+__all__ = ["Differing", "alike", "both_news", "differing", "news"]

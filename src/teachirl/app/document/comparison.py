@@ -110,7 +110,8 @@ def _words(row: Differing, expert: str) -> str:
         if said
         else ", ".join(path).replace("_", " ")
     )
-    return f"{RESULTS.get(result, result)}: {words}"
+    results = ", and ".join(RESULTS.get(each, each) for each in (result, *row.also))
+    return f"{results}: {words}"
 
 
 def _texts(row: Differing) -> tuple[str, str]:
