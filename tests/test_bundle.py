@@ -491,3 +491,19 @@ def test_what_is_enough_is_proved_with_fewer_plans_and_no_witness():
     assert found.solves < whole.solves and found.witness is None
     out_of_reach = worst_case_by_bundle(mdp, view, w, mu, policy=policy, enough=w @ mu)
     assert (out_of_reach.lower, out_of_reach.upper) == (whole.lower, whole.upper)
+
+
+def test_features_that_add_up_to_a_constant_can_be_matched():
+    """A car is slow, medium or fast. What all policies have the same of is known exactly, although
+    plans on the way are evaluated only roughly; else no mixture of them would match."""
+    world = ti.worlds.driving(sight=1)
+    mdp, weights = world.mdp, world.weights
+    best = ti.optimal_policy(mdp, weights)
+    mu = ti.feature_expectations(mdp, best.policy)
+    found = [
+        worst_case_by_bundle(mdp, Worldview.select(mdp, sees), weights, mu, policy=best.policy)
+        for sees in (["slow", "medium", "fast"], ["slow", "medium"])
+    ]
+    assert [each.status for each in found] == [WorstCaseStatus.OPTIMAL] * 2
+    assert found[0].lower == pytest.approx(found[1].lower, rel=1e-5)
+    assert found[0].witness is not best.policy

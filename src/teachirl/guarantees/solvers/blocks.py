@@ -32,6 +32,7 @@ from ...mdp.model import MDP
 from ...mdp.occupancy import AnyChain, chain_from, chain_of, state_flow
 from ...mdp.policy import Policy
 from ...mdp.right_hand_sides import LANES, Method
+from ...precision import EPS
 
 # From this many states on, threads share the work.
 LARGE = 200_000
@@ -45,6 +46,8 @@ KEPT = 1 << 19
 ENTRIES = 1 << 22
 # After so many policies in a row that elimination does not suit, it is not tried any more.
 TRIES = 2
+# So far, of the largest, what is the same in all rows may be apart.
+ROUNDING = 64 * EPS
 # After a policy that reaches more than this share of the states, chains are of all states.
 NEARLY = 0.75
 
@@ -224,7 +227,24 @@ class Blocks:
         self._guess = found.x
         # Policies of one search are alike: what has failed for some is left out for the rest.
         self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
-        return self.sums(found.x)
+        out = self.sums(found.x)
+        return out if found.method is Method.ELIMINATION else self._with_constants(out)
+
+    def _with_constants(self, columns: Floats) -> Floats:
+        """What columns [G, n] are where all policies have the same of it: rows of a view that add
+        up to a constant could not be matched if that were known only roughly."""
+        directions, amounts = self._constants
+        right = np.outer(self.masses, amounts) / (1.0 - self.mdp.discount)
+        return np.asarray(columns + (right - columns @ directions.T) @ directions)
+
+    @cached_property
+    def _constants(self) -> tuple[Floats, Floats]:
+        """Unit vectors [m, n] along which ⟨d_i, φ⟩ are the same in all rows, and what they are."""
+        rewards = self._all_rewards()
+        apart = rewards - rewards[0]
+        directions = np.linalg.eigh(apart.T @ apart)[1].T
+        same = np.abs(apart @ directions.T).max(axis=0) <= ROUNDING * np.abs(rewards).max()
+        return directions[same], directions[same] @ rewards[0]
 
     def sums(self, values: Floats) -> Floats:
         """What values [S, n] are from each block on, [G, n]; those beside them are left out."""
