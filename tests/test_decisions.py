@@ -39,6 +39,7 @@ from teachirl.guarantees.solvers.search import Search
 from teachirl.guarantees.worst_case import worst_case
 from teachirl.learners import Adversarial, LearnStatus, MinNormPoint, Projection
 from teachirl.mdp import clock
+from teachirl.study.progress import Progress
 from teachirl.teachers import GapGreedy
 from teachirl.teaching.matching import Matching
 from teachirl.teaching.rounds import Rounds
@@ -1055,6 +1056,27 @@ class TestVeryManyFeatures:
             ]
             assert asked.task.guaranteed_by(found.worst_case) > 1.0 - 1e-6
 
+    def test_ctrl_c_before_sets_are_searched_leaves_what_shows_the_whole_reward(
+        self, problem, monkeypatch
+    ):
+        """Of very many features a greedy plan says which to search: it may take all of the time."""
+        monkeypatch.setattr(SETS, "MOST", 4)
+        monkeypatch.setattr(import_module("teachirl.app.decisions.frontier"), "MOST", 4)
+        monkeypatch.setattr(GapGreedy, "choose", interrupted)
+        asked, bars = problem(GRID, asked=ti.Goals(0.9)), Progress()
+        found = frontier(asked, progress=bars)
+        assert found.cut is Cut.INTERRUPTED and found.enough is not None
+        assert set(found.enough.features) == {"cell 0", "cell 3", "cell 9", "cell 15"}
+        assert [part.total for part in bars.parts] == [1, 16]
+
+    def test_without_time_to_begin_a_search_there_is_something_to_fall_back_on(
+        self, problem, monkeypatch
+    ):
+        monkeypatch.setattr("teachirl.app.decisions.set_to_teach._begun", lambda *_: None)
+        monkeypatch.setattr(GapGreedy, "choose", interrupted)
+        found = plan(problem(GRID, asked=ti.Goals(0.9)))
+        assert found.cut is Cut.INTERRUPTED and found.stakes.performance > 0.9
+
     def test_without_time_for_more_that_is_the_plan(self, problem, monkeypatch):
         monkeypatch.setattr("teachirl.app.decisions.set_to_teach.MOST", 2)
         monkeypatch.setattr(GapGreedy, "choose", interrupted)
@@ -1201,8 +1223,10 @@ class TestFrontier:
         monkeypatch.setattr(SETS, "MOST", 4)
         monkeypatch.setattr(Rounds, "__next__", interrupted)
         found = frontier(asked)
-        assert found.cut is Cut.INTERRUPTED and found.sets == len(seen) == 3
-        for each, point in zip(seen, found.points, strict=True):
+        # And what shows the whole reward.
+        assert found.cut is Cut.INTERRUPTED and found.sets - 1 == len(seen) == 3
+        assert found.enough is found.points[-1]
+        for each, point in zip(seen, found.points[:-1], strict=True):
             assert set(point.features) == {asked.task.names[i] for i in each.taught}
             assert point.guaranteed == pytest.approx(each.round.guaranteed, abs=1e-6)
 

@@ -135,8 +135,11 @@ def showing_all(problem: Problem, now: Tried, patience: Patience) -> Tried | Non
         view = view.extend(task.teachable[feature])
     if teaching_risk(view, task.weights) > DEPENDENT:
         return None
-    with patience.share(SHARE, SECONDS).strictly():
-        return Tried(taught, view, task.worst_case(view, task.demonstration, problem.matching))
+    # That all who match earn the same is proved by the first plan, whatever time is left after it.
+    part, shown = patience.share(SHARE, SECONDS), task.demonstration
+    with part.strictly():
+        worst = task.worst_case(view, shown, problem.matching, max_seconds=0.5 * part.left())
+        return Tried(taught, view, worst)
     return None
 
 

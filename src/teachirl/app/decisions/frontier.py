@@ -14,6 +14,7 @@ from ...guarantees.sensitivity import Sensitivity
 from ...guarantees.worst_case import LEAST
 from ...mdp import clock
 from ...study.progress import Progress
+from ...teachers.set_bounds import MOST
 from ...views.worldview import Worldview
 from ..problem import Problem
 from .comparison import ASIDE
@@ -202,12 +203,13 @@ def frontier(
     progress, kept = progress or Progress(), kept or Kept()
     if seconds is None:
         patience.last = math.inf
+    task, within = problem.task, patience.seconds
+    free = len(task.names) - len(task.required) - len(task.forbidden)
+    plan = progress.part("a greedy plan", 1, within=within)
+    part = progress.part("sets of features", 2 ** min(free, MOST), weight=0.01, within=within)
     with patience.needed(NEEDED):
         search = SetSearch(problem, patience, worth, kept, watch)
         sets = LimitedSets(search)
-    within, every = patience.seconds, len(search.order)
-    plan = progress.part("a greedy plan", 1, within=within)
-    part = progress.part("sets of features", every, weight=0.01, within=within)
     patience.renew()
     if not (search.tried and patience.over()):
         search.tighten(0, deadline=patience.last)

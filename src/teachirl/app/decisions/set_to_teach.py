@@ -157,7 +157,9 @@ def set_to_teach(
         return SetToTeach(Searched.TEACHER, at_once=at_once)
     search = _begun(problem, patience, kept, watch)
     if search is None:
-        return SetToTeach(Searched.TEACHER)
+        whole = patience.whole or patience
+        at_once = None if asks_limits or patience.interrupted else _at_once(problem, whole, free)
+        return SetToTeach(Searched.TEACHER, at_once=at_once)
     allowed = np.ones(len(search.order), dtype=bool)
     if problem.budget is not None:
         allowed &= search.size <= problem.budget

@@ -28,7 +28,9 @@ def sought(search: SetSearch, sets: LimitedSets, allowed: Mask | None = None) ->
     int, or None if time is up: what `sets.proved` says by then is the best that is known
     """
     # A greedy plan is made for the reward, and keeps no limits.
-    if not limits(search) and not search.patience.over():
+    # What shows the whole reward is all that was asked for, and proved in no time.
+    missing = search.goal is not None and not search.reaches(float(search.bounds.lower.max()))
+    if not limits(search) and (missing or not search.patience.over()):
         whole = first_look(search, allowed)
         search.follow(np.inf if search.goal is None else search.goal, allowed)
         # Rid of what they do not need, two sets that are enough seldom come to the same.

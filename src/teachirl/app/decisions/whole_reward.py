@@ -6,14 +6,19 @@ proved without a search: so it is known at once what suffices, and a search is f
 
 from __future__ import annotations
 
+from ...mdp import clock
 from ...precision import DEPENDENT
 from ...views.teaching_risk import teaching_risk
+from .patience import GRACE
 from .set_search import Mask, SetSearch
 
 
 def first_look(search: SetSearch, allowed: Mask | None = None) -> int:
     """Tighten the bounds on a set that shows all of the reward; if none that is allowed does, on
     the last that is: what all of them guarantee bounds every set, and its plans serve every set.
+
+    That nothing is lost where all of it is shown takes a plan to prove: there is a moment for that
+    also when time is up.
 
     Parameters
     ----------
@@ -24,10 +29,13 @@ def first_look(search: SetSearch, allowed: Mask | None = None) -> int:
     -------
     int, the set
     """
-    chosen = showing(search)
+    patience, chosen = search.patience, showing(search)
     if chosen is None or not (allowed is None or allowed[chosen]):
         chosen = len(search.order) - 1 if allowed is None else int(allowed.nonzero()[0][-1])
-    search.tighten(chosen)
+        search.tighten(chosen)
+    else:
+        moment = min(clock.seconds() + GRACE, patience.last)
+        search.tighten(chosen, deadline=max(patience.until, moment))
     return chosen
 
 
