@@ -48,6 +48,8 @@ ENTRIES = 1 << 22
 TRIES = 2
 # So far, of the largest, what is the same in all rows may be apart.
 ROUNDING = 64 * EPS
+# Rows, at least, that are looked at before all of them are.
+SOME = 1000
 # After a policy that reaches more than this share of the states, chains are of all states.
 NEARLY = 0.75
 
@@ -241,10 +243,11 @@ class Blocks:
     def _constants(self) -> tuple[Floats, Floats]:
         """Unit vectors [m, n] along which ⟨d_i, φ⟩ are the same in all rows, and what they are."""
         rewards = self._all_rewards()
-        apart = rewards - rewards[0]
-        directions = np.linalg.eigh(apart.T @ apart)[1].T
-        same = np.abs(apart @ directions.T).max(axis=0) <= ROUNDING * np.abs(rewards).max()
-        return directions[same], directions[same] @ rewards[0]
+        largest = float(np.abs(rewards).max(initial=0.0))
+        # Some rows leave few directions, among which all rows decide.
+        some = _same_in_all(rewards[:: max(len(rewards) // SOME, 1)], largest)
+        directions = _same_in_all(rewards @ some.T, largest) @ some
+        return directions, directions @ rewards[0]
 
     def sums(self, values: Floats) -> Floats:
         """What values [S, n] are from each block on, [G, n]; those beside them are left out."""
@@ -300,6 +303,14 @@ class Blocks:
         out = np.empty((self.count, self.directions.shape[1]))
         product(expectations, self.directions, out)
         return out
+
+
+def _same_in_all(rows: Floats, largest: float) -> Floats:
+    """Unit vectors [m, n], orthogonal, along which all rows [N, n] are the same up to rounding."""
+    apart = rows - rows[0]
+    directions = np.linalg.eigh(apart.T @ apart)[1].T
+    off = np.abs(apart @ directions.T).max(axis=0)
+    return np.asarray(directions[off <= ROUNDING * largest])
 
 
 def block_count(mdp: MDP, rank: int) -> int:
