@@ -31,6 +31,16 @@ settings.register_profile(
 settings.load_profile("repeatable")
 
 
+def pytest_make_parametrize_id(val):
+    """A short name for texts of up to a megabyte: each worker sends the names of all tests."""
+    return f"{val[:40]!r} {len(val)}" if isinstance(val, str | bytes) and len(val) > 400 else None
+
+
+def pytest_collection_finish():
+    # What was imported until now is no garbage, and need not be looked through for any.
+    gc.freeze()
+
+
 @pytest.fixture
 def unhurried(monkeypatch):
     """Without any time for more, there is time for what an answer needs, on a busy machine too."""

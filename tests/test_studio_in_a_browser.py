@@ -11,7 +11,7 @@ from playwright.sync_api import expect, sync_playwright
 import teachirl as ti
 from browsing import emptied, launched, nothing_is_wrong, opened
 from greyscale import stands_out
-from studio_server import DESK, begun, ended, serving
+from studio_server import DESK, begun, ended
 from teachirl.app.problem import read_problem
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("studio")]
@@ -182,27 +182,30 @@ def test_a_question_that_cannot_be_answered_does_not_stay_open(page, desk):
     expect(page.locator("#state")).to_have_text("no answer", timeout=5000)
 
 
-def test_points_have_what_is_required_and_opening_is_told(page, tmp_path):
+def reopened(desk, text):
+    """Change the problem on the desk: whoever comes next finds it so."""
+    (desk.folder / "problem.toml").write_text(text, encoding="utf-8")
+
+
+def test_points_have_what_is_required_and_opening_is_told(page, desk):
     required = '[teach]\nrequired = ["cell 5"]\n\n[[teach.feature]]'
-    text = DESK.replace("[[teach.feature]]", required, 1)
-    (tmp_path / "problem.toml").write_text(text, encoding="utf-8")
-    other, said = page.context.new_page(), []
+    reopened(desk, DESK.replace("[[teach.feature]]", required, 1))
+    said = []
 
     def heard(route):
-        said.append(other.locator("#state").inner_text())
+        said.append(page.locator("#state").inner_text())
         route.continue_()
 
-    with serving("studio", "problem.toml", cwd=tmp_path) as (_, link):
-        other.route("**/api/problem/*", heard)
-        other.goto(link)
-        other.wait_for_selector(SETTLED)
-        assert said == ["opening the problem"]
-        other.click("text=Draw the curve")
-        point = other.locator("#points button").last
-        expect(point).to_contain_text("cell 5")
-        point.click()
-        expect(point).to_have_attribute("aria-pressed", "true", timeout=5000)
-        other.close()
+    page.route("**/api/problem/*", heard)
+    page.reload()
+    page.wait_for_selector(SETTLED)
+    assert said == ["opening the problem"]
+    page.click("text=Draw the curve")
+    point = page.locator("#points button").last
+    expect(point).to_contain_text("cell 5")
+    point.click()
+    expect(point).to_have_attribute("aria-pressed", "true", timeout=5000)
+    reopened(desk, DESK)
 
 
 def working(server):
@@ -279,7 +282,7 @@ def test_two_desks_at_once_by_keyboard_alone(page, browser, desk):
 
 def test_axe_finds_nothing_and_several_rewards_are_told(page, desk):
     several = DESK.replace("[reward.weights]", "[reward]\nwithin = 0.3\n[reward.weights]")
-    (desk.folder / "problem.toml").write_text(several, encoding="utf-8")
+    reopened(desk, several)
     page.reload()
     feature(page, "cell 5").click()
     page.wait_for_selector(SETTLED)
@@ -291,42 +294,39 @@ def test_axe_finds_nothing_and_several_rewards_are_told(page, desk):
     nothing_is_wrong(page)
     assert stands_out(page) > 20
     assert page.complaints == []
-    (desk.folder / "problem.toml").write_text(DESK, encoding="utf-8")
+    reopened(desk, DESK)
 
 
 UNKNOWN = DESK.replace('sees = ["cell 3"]', "unknown = true")
 
 
-def test_the_desk_walks_through_probes(browser, tmp_path):
-    (tmp_path / "problem.toml").write_text(UNKNOWN, encoding="utf-8")
-    problem = read_problem(tmp_path / "problem.toml")
+def test_the_desk_walks_through_probes(page, desk):
+    reopened(desk, UNKNOWN)
+    problem = read_problem(desk.folder / "problem.toml")
     mdp, view = problem.mdp, ti.Worldview.select(problem.mdp, ["cell 3"])
-    with serving("studio", "problem.toml", cwd=tmp_path) as (_, link):
-        page = browser.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.goto(link)
-        expect(page.locator("#known")).to_contain_text("Open: cell 1, cell 2, cell 3")
-        nothing_is_wrong(page)
-        page.click("#draw")
-        page.click("#drawn button")
-        expect(page.locator("#drawn")).to_have_text("Cancelled.")
-        page.click("#draw")
-        page.wait_for_selector("#drawn a")
-        page.reload()  # a probe that waits for its answer is there again
-        with page.expect_download() as download:
-            page.click("#drawn a")
-        shown = ti.Demonstration.of_policy(mdp, ti.Policy.load(download.value.path(), mdp))
-        # A learner who sees one cell makes this of it.
-        target = view.matrix @ shown.expectations
-        learned = ti.learners.MinNormPoint().learn(view.observe(mdp), target).policy
-        learned.save(tmp_path / "its.csv")
-        page.fill("#answer-text", "state,action\nnowhere,left\n")
-        page.click("#send-answer")
-        expect(page.locator("#trouble")).to_contain_text("nowhere")
-        page.fill("#answer-text", (tmp_path / "its.csv").read_text(encoding="utf-8"))
-        page.click("#send-answer")
-        expect(page.locator("#known")).to_contain_text("Does not see: cell 1")
-        page.reload()  # what was answered is beside the problem file
-        expect(page.locator("#known")).to_contain_text("Does not see: cell 1")
-        page.close()
-    assert (tmp_path / "problem.toml").read_text(encoding="utf-8") == UNKNOWN
+    page.reload()
+    expect(page.locator("#known")).to_contain_text("Open: cell 1, cell 2, cell 3")
+    nothing_is_wrong(page)
+    page.click("#draw")
+    page.click("#drawn button")
+    expect(page.locator("#drawn")).to_have_text("Cancelled.")
+    page.click("#draw")
+    page.wait_for_selector("#drawn a")
+    page.reload()  # a probe that waits for its answer is there again
+    with page.expect_download() as download:
+        page.click("#drawn a")
+    shown = ti.Demonstration.of_policy(mdp, ti.Policy.load(download.value.path(), mdp))
+    # A learner who sees one cell makes this of it.
+    target = view.matrix @ shown.expectations
+    learned = ti.learners.MinNormPoint().learn(view.observe(mdp), target).policy
+    learned.save(desk.folder / "its.csv")
+    page.fill("#answer-text", "state,action\nnowhere,left\n")
+    page.click("#send-answer")
+    expect(page.locator("#trouble")).to_contain_text("nowhere")
+    page.fill("#answer-text", (desk.folder / "its.csv").read_text(encoding="utf-8"))
+    page.click("#send-answer")
+    expect(page.locator("#known")).to_contain_text("Does not see: cell 1")
+    page.reload()  # what was answered is beside the problem file
+    expect(page.locator("#known")).to_contain_text("Does not see: cell 1")
+    assert (desk.folder / "problem.toml").read_text(encoding="utf-8") == UNKNOWN
+    reopened(desk, DESK)
