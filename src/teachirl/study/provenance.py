@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -17,8 +18,13 @@ def package_versions() -> dict[str, str]:
     >>> sorted(package_versions())
     ['clarabel', 'highspy', 'numba', 'numpy', 'python', 'scipy', 'teachirl']
     """
-    versions = {name: metadata.version(name) for name in PACKAGES}
-    return {**versions, "python": platform.python_version()}
+    return {**{name: _version(name) for name in PACKAGES}, "python": platform.python_version()}
+
+
+@cache
+def _version(package: str) -> str:
+    """What is installed, read once: it does not change below a process."""
+    return metadata.version(package)
 
 
 def machine() -> dict[str, str | int]:
