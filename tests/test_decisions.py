@@ -27,7 +27,7 @@ from teachirl.app.decisions import (
 from teachirl.app.decisions.at_once import showing_all, tried_at_once
 from teachirl.app.decisions.comparison import differences
 from teachirl.app.decisions.doubt import weight_doubt
-from teachirl.app.decisions.readings import readings
+from teachirl.app.decisions.readings import largest_share, readings
 from teachirl.app.decisions.whole_reward import showing
 from teachirl.app.document.documents import answer
 from teachirl.app.document.elements import Bullets
@@ -180,6 +180,14 @@ def watched(folder, episodes, rest, rng):
     )
     (folder / "problem.toml").write_text(text)
     return read_problem(folder / "problem.toml"), expert
+
+
+@pytest.fixture(scope="module")
+def little_recorded(tmp_path_factory):
+    """A problem with too few episodes to match the expert, and the plan for who does."""
+    rest = '[learner]\nsees = ["cell 1"]\n[teach]\nfeatures = "all"\n[plan]\nguarantee = 0.9\n'
+    task, _ = watched(tmp_path_factory.mktemp("little"), 30, rest, np.random.default_rng(0))
+    return task, plan(replace(task, match="expert"))
 
 
 class TestAssessment:
@@ -462,6 +470,21 @@ class TestAssessment:
         told = said(task, assess(task))["recorded"][-1]
         assert told.startswith("For the second reading to guarantee what was asked for would take")
 
+    @pytest.mark.parametrize("bend", [0.1, 0.5, 1.0, 2.0, 7.0])
+    @pytest.mark.parametrize("most", [0.26, 0.3, 0.6, 0.9999])
+    def test_the_share_of_the_error_is_what_halving_finds(self, most, bend):
+        def spare(share):
+            seen.append(share)
+            return (1.0 - share) ** bend - (1.0 - most) ** bend
+
+        low, high, seen = 0.25, 1.0, []
+        found = largest_share(spare, (low, spare(low)), (high, spare(high)))
+        assert spare(found) >= 0.0 and len(seen) <= (10 if 0.5 <= bend <= 2.0 else 20)
+        for _ in range(12):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if spare(middle) >= 0.0 else (low, middle)
+        assert found == pytest.approx(low, abs=0.75 / 4096)
+
     def test_nothing_is_said_of_episodes_where_that_is_not_known(self, tmp_path):
         """A loss counts from what the expert earns at most, which other episodes would lower."""
         rest = '[learner]\nsees = ["cell 1"]\n[plan]\nmax_loss = 0.5\n'
@@ -507,11 +530,11 @@ class TestAssessment:
         told = said(blind, found)["recorded"]
         assert "would guarantee 90 %, whatever is taught: learners who match" in told[-1]
 
-    def test_what_to_teach_once_more_is_recorded(self, tmp_path):
+    @pytest.mark.xdist_group("once more is recorded")
+    def test_what_to_teach_once_more_is_recorded(self, little_recorded):
         """To record more was said, and that no number of episodes would be enough."""
-        rest = '[learner]\nsees = ["cell 1"]\n[teach]\nfeatures = "all"\n[plan]\nguarantee = 0.9\n'
-        task, _ = watched(tmp_path, 30, rest, np.random.default_rng(0))
-        missed, met = plan(replace(task, match="expert")), plan(task)
+        task, missed = little_recorded
+        met = plan(task)
         once = missed.once_recorded
         assert not missed.reached and met.reached and met.once_recorded is None
         assert met.taught and once.names == tuple(step.name for step in met.taught)
@@ -522,11 +545,10 @@ class TestAssessment:
         assert advice in told["reason"] and advice in told["recorded"][-1]
         assert not any("No number" in each for each in told["recorded"])
 
-    def test_which_of_two_sets_to_buy_now(self, tmp_path):
+    @pytest.mark.xdist_group("once more is recorded")
+    def test_which_of_two_sets_to_buy_now(self, little_recorded):
         """One plan for these recordings and another for more of them stood side by side."""
-        rest = '[learner]\nsees = ["cell 1"]\n[teach]\nfeatures = "all"\n[plan]\nguarantee = 0.9\n'
-        task, _ = watched(tmp_path, 30, rest, np.random.default_rng(0))
-        missed = plan(replace(task, match="expert"))
+        _, missed = little_recorded
         step = missed.steps[0]
         cases = (
             ((), "Until so much is recorded, none of that is proved to help: buy nothing now."),

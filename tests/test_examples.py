@@ -1,6 +1,8 @@
 """The examples run, and their page says what comes out."""
 
 import ast
+import contextlib
+import io
 import json
 import re
 import runpy
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 
 import teachirl as ti
-from teachirl.app import cli
+from teachirl.app import cli, decisions
 from teachirl.app.decisions import frontier, plan
 from teachirl.app.problem import read_problem
 from teachirl.testing import check_learner
@@ -32,8 +34,38 @@ def problem(name):
 
 
 @cache
+def ran(program, arguments):
+    """What a command of the page prints, and the plans that it finds on the way."""
+    printed, found = io.StringIO(), []
+
+    def watched(*given, **named):
+        found.append(plan(*given, **named))
+        return found[-1]
+
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+        patch.chdir(ROOT)
+        patch.setattr(decisions, "plan", watched)
+        if program == "python":
+            runpy.run_path(arguments, run_name="__main__")
+        elif program == "jupyter":
+            run_notebook(ROOT / arguments.removeprefix("lab "))
+        else:
+            patch.setattr(sys, "argv", [program, *shlex.split(arguments)])
+            with pytest.raises(SystemExit) as stop:
+                cli.main()
+            assert stop.value.code in (None, 0)
+    return printed.getvalue(), found
+
+
 def planned(name):
-    return plan(problem(name))
+    """The plan of an example, as the command on the page finds it."""
+    [found] = ran("teachirl", f"teach examples/{name}.toml")[1]
+    return found
+
+
+def together(name):
+    """The tests of one plan run where it is known."""
+    return pytest.mark.xdist_group(f"teach examples/{name}.toml")
 
 
 def guaranteed(example, names):
@@ -99,19 +131,12 @@ def test_the_notebook_shows_results_and_holds_none():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("program", "arguments", "shown"), SHOWN, ids=[s[1] for s in SHOWN])
-def test_what_is_shown_is_printed(program, arguments, shown, monkeypatch, capsys):
-    monkeypatch.chdir(ROOT)
-    if program == "python":
-        runpy.run_path(arguments, run_name="__main__")
-    elif program == "jupyter":
-        run_notebook(ROOT / arguments.removeprefix("lab "))
-    else:
-        monkeypatch.setattr(sys, "argv", [program, *shlex.split(arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        assert stop.value.code in (None, 0)
-    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+@pytest.mark.parametrize(
+    ("program", "arguments", "shown"),
+    [pytest.param(*each, id=each[1], marks=pytest.mark.xdist_group(each[1])) for each in SHOWN],
+)
+def test_what_is_shown_is_printed(program, arguments, shown):
+    printed = [line.rstrip() for line in ran(program, arguments)[0].splitlines()]
     # Lines that follow each other on the page follow each other in what was printed.
     at = 0
     for part in shown.split("…\n"):
@@ -122,6 +147,7 @@ def test_what_is_shown_is_printed(program, arguments, shown, monkeypatch, capsys
             at = places[0] + len(lines)
 
 
+@together("driving")
 def test_driving_is_planned_for_10():
     found = planned("driving")
     names = [step.name for step in found.steps[1 : found.stop + 1]]
@@ -182,6 +208,7 @@ def test_complaints_only_keep_a_taxi_from_complaints():
     says("guarantee 89.2 % for 8")
 
 
+@together("frozen_lake")
 def test_a_pedometer_tells_of_holes():
     lake = problem("frozen_lake")
     found = planned("frozen_lake")
@@ -195,6 +222,7 @@ def test_a_pedometer_tells_of_holes():
     says("A torch that shows the hole ahead (2) would guarantee 76.8 %")
 
 
+@together("classroom/classroom")
 def test_the_classroom_begins_with_both_sides():
     room = problem("classroom/classroom")
     found = planned("classroom/classroom")
@@ -216,6 +244,7 @@ def test_the_classroom_begins_with_both_sides():
     says("guarantees 96.3 %")
 
 
+@together("driving")
 def test_another_driver_is_easier_to_imitate():
     driving = problem("driving")
     shown = planned("driving").show.best

@@ -111,13 +111,14 @@ def test_no_range_and_no_posterior_where_no_weights_explain_the_choices(tmp_path
     reward, path = '[reward]\ntrajectories = "seen.jsonl"\n', tmp_path / "problem.toml"
     path.write_text(world + reward + REST, encoding="utf-8")
     problem = ti.read_problem(path)
-    for found in (assess(problem), plan(problem)):
+    standing = assess(problem)
+    for found in (standing, plan(problem)):
         assert found.doubt is None
         told = page(answer(problem, found))
         assert told.count("a search found no weights under which") == 2
         for unfounded in ("as plausible", "either sign", "other plausible weights", "at least,"):
             assert unfounded not in told
-    weights = contents(answer(problem, assess(problem)))["weights"]
+    weights = contents(answer(problem, standing))["weights"]
     assert all(each["lower"] is None and each["upper"] is None for each in weights)
     path.write_text(world + reward + "posterior = 9\n" + REST, encoding="utf-8")
     with pytest.raises(ti.FileFormatError, match="posterior: there is nothing to draw from"):

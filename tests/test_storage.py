@@ -484,9 +484,9 @@ def test_the_hostile_files_fail_for_their_edit_only(tmp_path: Path) -> None:
     check_same(ti.MDP.load(path), stepping())
 
 
-@pytest.mark.parametrize("step", [17, pytest.param(7, marks=pytest.mark.slow)])
-def test_cuts_and_flipped_bytes_are_errors_or_change_nothing(tmp_path: Path, step: int) -> None:
-    mdp, path = stepping(), tmp_path / "mdp.npz"
+def test_cuts_and_flipped_bytes_are_errors_or_change_nothing(tmp_path: Path) -> None:
+    """A header of a member has 30 bytes and more: some are hit in each."""
+    mdp, path, step = stepping(), tmp_path / "mdp.npz", 11
     mdp.save(path)
     whole = path.read_bytes()
     for length in range(0, len(whole), 3 * step):

@@ -127,6 +127,21 @@ class Goal:
         missing = amount - self.wanted if self.most else self.wanted - amount
         return missing if missing > ROUNDED * self.scale else 0.0
 
+    def spare(self, promise: Promise) -> float:
+        """How much there is to spare of what is wanted, as a share of the scale.
+
+        Parameters
+        ----------
+        promise : Promise
+
+        Returns
+        -------
+        float, below 0 if it is not guaranteed
+        """
+        amount, scale = promise.amounts[self.number], self.scale or 1.0
+        missing = self.missing_at(amount)
+        return -missing / scale if missing else abs(amount - self.wanted) / scale
+
     def eased(self, amount: float) -> Goal:
         """The goal to have as much as that, up to what a search does not tell from it.
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...demonstrations.demonstration import Demonstration
-from ...teaching.goal import GoalKind
+from ...teaching.goal import GoalKind, Promise
 from ...teaching.matching import Matching
 from ...views.worldview import Worldview
 from ..problem import Problem, Show
 from .comparison import ASIDE
 from .patience import Patience
 
-# How often the mismatch that is small enough is halved; and up to how many episodes are told.
-HALVINGS, MOST = 12, 10_000_000
+# How closely the share of the errors that is small enough is told, and after how many looks it is
+# told less closely; and up to how many episodes are told.
+CLOSE, LOOKS, MOST = 1.0 / 4096, 24, 10_000_000
 # Of the error that is small enough, the share that cutting off may have; and by how much smaller it
 # is to be, as other episodes have another mean, and vary more or less than these.
 CUT_SHARE, MARGIN = 0.1, 1.2
@@ -189,28 +191,64 @@ def _enough(
     if wanted == 0.0:
         return None
 
-    def missing(share: float, seen: Worldview = view) -> set[GoalKind]:
+    def promised(share: float, seen: Worldview = view) -> Promise:
         limit = min(patience.left(), ASIDE)
-        promise = goals.promise(seen, _surer(shown, share), Matching(), max_seconds=limit)
-        if goals:
-            return {goal.kind for goal in goals.unmet(promise)}
-        return {GoalKind.GUARANTEE} if promise.performance < nearly else set()
+        return goals.promise(seen, _surer(shown, share), Matching(), max_seconds=limit)
 
-    if not all(missing(1.0, part) for part in _parts(problem, view)):
-        return Enough(wanted, expert.mismatch, 0, 0)
-    least, most = 1.0, 1.0
+    def spare(promise: Promise) -> float:
+        return min((goal.spare(promise) for goal in goals), default=promise.performance - nearly)
+
+    least, whole = 1.0, 0.0
+    for part in _parts(problem, view):
+        whole = spare(promised(1.0, part))
+        if whole >= 0.0:
+            return Enough(wanted, expert.mismatch, 0, 0)
     if recordings.mismatch < expert.mismatch:
         least = recordings.mismatch / expert.mismatch
-    missed, along = missing(least), shown.along
-    if GoalKind.MAX_LOSS in missed:
+    nearest, along = promised(least), shown.along
+    if any(goal.kind is GoalKind.MAX_LOSS for goal in goals.unmet(nearest)):
         return None  # what the expert earns at most would fall as well
-    if missed or along is None or along.places(view.matrix) is None:
+    if spare(nearest) < 0.0 or along is None or along.places(view.matrix) is None:
         return Enough(wanted, least * expert.mismatch, None, None)
-    for _ in range(HALVINGS):
-        middle = 0.5 * (least + most)
-        least, most = (least, middle) if missing(middle) else (middle, most)
-    mismatch = least * expert.mismatch
+    share = largest_share(lambda part: spare(promised(part)), (least, spare(nearest)), (1.0, whole))
+    mismatch = share * expert.mismatch
     return Enough(wanted, mismatch, *_recorded(problem, view, mismatch))
+
+
+def largest_share(
+    spare: Callable[[float], float], low: tuple[float, float], high: tuple[float, float]
+) -> float:
+    """The largest share with something to spare, which falls with the share, or a little less.
+
+    By the Illinois method: looked at is where a line through both ends is 0, for which an end that
+    stays counts half.
+
+    Parameters
+    ----------
+    spare : of a share, how much there is to spare, below 0 if there is too little
+    low, high : a share with enough and one without, each with what it has to spare
+
+    Returns
+    -------
+    float, a share with enough
+    """
+    close, stayed = CLOSE * (high[0] - low[0]), 0
+    for _ in range(LOOKS):
+        (least, above), (most, below) = low, high
+        if most - least <= close:
+            break
+        line = least + (most - least) * above / (above - below)
+        # A little to the side that stayed: if that is near enough, the other end is, too.
+        line += 0.5 * close * stayed
+        at = min(max(line, least + 0.5 * close), most - 0.5 * close)
+        found = spare(at)
+        if found >= 0.0:
+            low, high = (at, found), (most, 0.5 * below if stayed > 0 else below)
+            stayed = 1
+        else:
+            low, high = (least, 0.5 * above if stayed < 0 else above), (at, found)
+            stayed = -1
+    return low[0]
 
 
 def _surer(shown: Demonstration, share: float) -> Demonstration:
@@ -245,4 +283,4 @@ def _recorded(problem: Problem, view: Worldview, mismatch: float) -> tuple[int |
     return int(math.ceil(high / digits) * digits), steps
 
 
-__all__ = ["Enough", "Reading", "Readings", "both_readings", "readings"]
+__all__ = ["Enough", "Reading", "Readings", "both_readings", "largest_share", "readings"]
