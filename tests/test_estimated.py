@@ -295,13 +295,14 @@ def test_robust_values_are_those_of_rational_arithmetic():
 
 def most_of_a_row(z, low, high, nominal, budget):
     """max Σ p·z over the set of a row: from those with the least z to those with the most."""
-    p = nominal.copy()
-    for taker in np.argsort(-z):
-        for giver in np.argsort(z):
+    takers, givers = np.argsort(-z).tolist(), np.argsort(z).tolist()
+    z, low, high, p = (part.tolist() for part in (z, low, high, nominal))
+    for taker in takers:
+        for giver in givers:
             if z[giver] < z[taker]:
                 move = min(budget, p[giver] - low[giver], high[taker] - p[taker])
                 p[giver], p[taker], budget = p[giver] - move, p[taker] + move, budget - move
-    return float(p @ z)
+    return sum(chance * each for chance, each in zip(p, z, strict=True))
 
 
 @pytest.mark.parametrize("sign", [1, -1])
