@@ -7,17 +7,15 @@ from flint import fmpq
 import soundness
 from teachirl.precision import length_at_least, length_at_most
 
-# Of each case a third of the promises, in turn: 100 cases for each of them.
-CASES, CHUNK, THIRDS = 300, 10, 3
+CASES, CHUNK = 200, 10
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, CASES, CHUNK))
 def test_every_bound_holds_exactly(first):
-    promises = soundness.PROMISES[first // CHUNK % THIRDS :: THIRDS]
     for seed in range(first, first + CHUNK):
-        tried, broken = soundness.check(seed, promises)
-        assert tried.total() >= 10 // THIRDS
+        tried, broken = soundness.check(seed)
+        assert tried.total() >= 10
         assert broken == []
 
 
