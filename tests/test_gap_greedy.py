@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import teachirl as ti
 from situations import situation
 from teachirl.errors import InvalidInputError
+from teachirl.guarantees.solvers.blocks import Blocks
 from teachirl.guarantees.solvers.plans import Case
 from teachirl.guarantees.solvers.view_coordinates import ViewCoordinates
 from teachirl.teachers import race_search
@@ -290,6 +291,46 @@ def test_contenders_share_the_pool_and_a_small_one_will_do(monkeypatch, limit, r
     assert len(present._known) <= (held > 1) * len(useful)
     assert held > 4000 or len(present._known) < len(useful)
     assert (present.pool.points.least[useful] <= exact[useful] + doubt).all()
+
+
+@pytest.mark.parametrize("narrow", [True, False])
+def test_what_is_read_of_many_plans_at_once_is_what_each_does(monkeypatch, narrow):
+    monkeypatch.setattr(race_search, "CHUNK", 3)
+    mdp, view, w, features = grid(0, 0.0)
+    if not narrow:
+        features = np.vstack([features, np.eye(mdp.n_features)])
+    rng = np.random.default_rng(3)
+    plans = [ti.optimal_policy(mdp, v).policy for v in rng.standard_normal((8, mdp.n_features))]
+    mu = ti.feature_expectations(mdp, plans[0])
+    case = Case(mdp, ViewCoordinates(mdp, view, 0.0), w, mu, plans[0])
+    present = Present(case, features, 1e-6)
+    present.settle()
+    pool, contender = present.pool, present.contender(1)
+    first, master = pool.count, contender.master
+    for plan in plans:
+        pool.put(plan, present.search.master)
+    assert present.contender(1) is contender
+    wider = np.vstack([contender.case.sight.basis, w])
+    blocks = Blocks(mdp, wider, pool.blocks.count)
+    origin, added = blocks.columns(plans[0]), 0
+    for j in range(master.count):
+        if (number := int(master._source[j]) - first) >= 0:
+            column = (blocks.columns(plans[number]) - origin)[master._owner[j]]
+            np.testing.assert_allclose(master._columns[j], column[:-1], atol=1e-12)
+            assert master._cost[j] == pytest.approx(column[-1], abs=1e-12)
+            added += 1
+    assert added == len(plans) * blocks.count
+
+    weigh(contender)
+    kept: list[np.ndarray] = []
+    monkeypatch.setattr(pool.points, "add", lambda reward, off: kept.append(off))
+    pool.keep(master)
+    does = sum(
+        share * pool._held[number // 3][number % 3, block]
+        for number, block, share in zip(*master.shares(), strict=True)
+    )
+    off = does[len(view.basis) + 1 :] if narrow else pool.directions.matrix @ does
+    np.testing.assert_allclose(kept[0], off - pool.directions.matrix @ mu, atol=1e-12)
 
 
 def test_mistakes_are_named():

@@ -223,7 +223,8 @@ class _Race(ABC):
             high[~going] = -np.inf
             first = int(np.argmax(high))
             high[first] = -np.inf
-            bar = max(float(high.max()), proved) - self.tie
+            # Halfway to what is proved, as it costs less to go on now than to take it up again.
+            bar = 0.5 * (max(float(high.max()), proved) + proved) - self.tie
             self.weighed += 1
             self.tighten(first, self.present + bar / worth[first])
 

@@ -134,8 +134,11 @@ class Pool:
 
     def keep(self, master: Master) -> None:
         plans, blocks, shares = master.shares()
-        chosen = zip(plans.tolist(), blocks.tolist(), strict=True)
-        off = shares @ np.array([self._plan(plan)[block] for plan, block in chosen]) - self._shown
+        does, chunks = np.empty((len(plans), self.blocks.width)), plans // CHUNK
+        for chunk in set(chunks.tolist()):
+            mine = chunks == chunk
+            does[mine] = self._held[chunk][plans[mine] % CHUNK, blocks[mine]]
+        off = shares @ does - self._shown
         across = off[len(self._common) :] if self._narrow else self.directions.matrix @ off
         self.points.add(master.cost, np.asarray(across))
 
@@ -146,9 +149,11 @@ class Pool:
             return each - self._along(candidate, 0, 1)
         return each - self.blocks.masses * float(self.directions[candidate] @ self.case.target)
 
-    def common(self, number: int) -> Floats:
-        """Along B and w, what a plan does from each block beyond μ_T's part: [G, r + 1]."""
-        return np.asarray(self._across(number) - self._origin)
+    def common(self, first: int) -> Floats:
+        """Along B and w, what each plan from the first on does from each block beyond μ_T's part:
+        [plans, G, r + 1]."""
+        every = [self._across(rows) for rows in self._plans(first, self.count)]
+        return np.asarray(np.concatenate(every) - self._origin)
 
     def _add(self, policy: Policy) -> Floats:
         """Along B and w, what the policy does from each block: [G, r + 1]."""
@@ -156,12 +161,12 @@ class Pool:
             self._held.append(np.empty((CHUNK, self.blocks.count, self.blocks.width)))
         self._plan(self.count)[:] = self.blocks.columns(policy)
         self.count += 1
-        return self._across(self.count - 1)
+        return self._across(self._plan(self.count - 1))
 
-    def _across(self, number: int) -> Floats:
-        columns = self._plan(number)
+    def _across(self, columns: Floats) -> Floats:
+        """Along B and w, what plans do [..., width]."""
         if self._narrow:
-            return np.array(columns[:, : len(self._common)])
+            return np.array(columns[..., : len(self._common)])
         return np.asarray(columns @ self._common.T)
 
     def _put(self, columns: Floats, master: Master) -> None:
@@ -170,8 +175,7 @@ class Pool:
         master.add(columns[:, :-1], columns[:, -1], owners, self.count - 1)
 
     def _along(self, candidate: int, first: int, last: int) -> Floats:
-        starts = range(first - first % CHUNK, last, CHUNK)
-        every = [self._held[at // CHUNK][max(first - at, 0) : last - at] for at in starts]
+        every = self._plans(first, last)
         none = np.empty((0, self.blocks.count))
         if self._narrow:
             place = len(self._common) + candidate
@@ -182,6 +186,11 @@ class Pool:
             return np.concatenate([none, *(np.asarray(rows @ u) for rows in every)])
         parts = (np.asarray(rows[:, :, some] @ u[some]) for rows in every)
         return np.concatenate([none, *parts])
+
+    def _plans(self, first: int, last: int) -> list[Floats]:
+        """What those plans do from each block: arrays [plans, G, width], in turn."""
+        starts = range(first - first % CHUNK, last, CHUNK)
+        return [self._held[at // CHUNK][max(first - at, 0) : last - at] for at in starts]
 
     def _plan(self, number: int) -> Floats:
         """What a plan does from each block: [G, width]."""
@@ -236,11 +245,14 @@ class _Shared:
 
     def catch_up(self, master: Master) -> None:
         """Add the plans that others have found."""
-        pool, first = self.pool, self.seen
-        for number, along in enumerate(pool.along(self.candidate, first), first):
-            common = pool.common(number)
-            mine = np.column_stack([common[:, :-1], along])
-            master.add(mine, common[:, -1], np.arange(self.blocks.count), number)
+        pool, first, blocks = self.pool, self.seen, self.blocks.count
+        if first == pool.count:
+            return
+        common, along = pool.common(first), pool.along(self.candidate, first)
+        mine = np.concatenate([common[:, :, :-1], along[:, :, None]], axis=2)
+        owners = np.tile(np.arange(blocks), len(mine))
+        numbers = np.repeat(np.arange(first, pool.count), blocks)
+        master.add(mine.reshape(len(owners), -1), common[:, :, -1].ravel(), owners, numbers)
         self.seen = pool.count
 
     def keep(self, master: Master) -> None:
