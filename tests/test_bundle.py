@@ -20,7 +20,8 @@ from teachirl.guarantees.solvers import plans
 from teachirl.guarantees.solvers.blocks import Blocks
 from teachirl.guarantees.solvers.bundle import worst_case_by_bundle
 from teachirl.guarantees.solvers.master import Master
-from teachirl.mdp import evaluation
+from teachirl.mdp import evaluation, occupancy
+from teachirl.mdp.right_hand_sides import Method
 from teachirl.testing import mdps, policies, weights, worldviews
 from teachirl.views.worldview import Worldview
 
@@ -316,6 +317,65 @@ def test_visits_of_few_blocks_give_what_values_give(count, monkeypatch):
                 found.append((columns, blocks.blend({0: policy}, {0: shares})))
             np.testing.assert_allclose(found[0][0], found[1][0], atol=1e-11)
             np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-12)
+
+
+@pytest.mark.parametrize("many_states", [0, 1000])  # those alone that are reached, and all
+@pytest.mark.parametrize("per_pair", [False, True])
+def test_visits_of_few_states_are_summed_by_what_directions_give_them(
+    per_pair, many_states, monkeypatch
+):
+    monkeypatch.setattr(occupancy, "MANY_STATES", many_states)
+    rng = np.random.default_rng(5)
+    mdp = ti.worlds.gridworld(6, 2, slip=0.3, start=np.eye(36)[:2].mean(axis=0))
+    rows = mdp.n_pairs if per_pair else mdp.n_states
+    world = mdp.with_features(rng.standard_normal((rows, 12)))
+    directions, w = rng.standard_normal((9, 12)), rng.standard_normal(12)
+    best = ti.optimal_policy(world, w).policy
+    for policy in (best, ti.Policy.uniform(world)):
+        quick, slow = Blocks(world, directions, 2), Blocks(world, directions, 2)
+        assert quick._tabled
+        slow._tabled = False
+        np.testing.assert_allclose(quick.columns(policy), slow.columns(policy), atol=1e-11)
+        mu = ti.feature_expectations(world, policy)
+        np.testing.assert_allclose(quick.columns(policy).sum(axis=0), directions @ mu, atol=1e-11)
+        whole = occupancy.state_occupancy(world, policy)
+        np.testing.assert_allclose(quick.visits(policy, np.ones(2)), whole, atol=1e-11)
+
+
+def test_what_policies_were_worth_is_a_guess_at_the_next_plan(monkeypatch):
+    """It is the best of their own values, below the optimal ones, and changes no result."""
+    monkeypatch.setattr(plans, "NEAR", 3)
+    monkeypatch.setattr(module, "EASY", ())
+    mdp = ti.worlds.garnet(np.random.default_rng(6), 60, 3, 4, 12)
+    rng = np.random.default_rng(7)
+    view, w = Worldview(rng.standard_normal((3, 12))), rng.standard_normal(12)
+    blocks, past = Blocks(mdp, np.vstack([view.basis, w]), 60), plans.Past()
+    assert past.best(np.ones(3)) is None
+    policies = [ti.optimal_policy(mdp, rng.standard_normal(12)).policy for _ in range(5)]
+    for policy in policies:
+        blocks.columns(policy)
+        assert blocks.values is not None
+        past.add(blocks.values)
+    theta = rng.standard_normal(3)
+    reward = mdp.rewards(view.basis.T @ theta - w)
+    worth = [
+        np.linalg.solve(
+            np.eye(60) - mdp.discount * occupancy.policy_transitions(mdp, policy).toarray(), reward
+        )
+        for policy in policies[-3:]
+    ]
+    np.testing.assert_allclose(past.best(theta), np.max(worth, axis=0), atol=1e-9)
+    best = ti.optimal_policy(mdp, view.basis.T @ theta - w).values
+    assert np.all(past.best(theta) <= best + 1e-6)
+    shown = ti.optimal_policy(mdp, w).policy
+    mu = ti.feature_expectations(mdp, shown)
+    with_them = worst_case_by_bundle(mdp, view, w, mu, policy=shown)
+    monkeypatch.setattr(module, "EASY", tuple(Method))
+    without = worst_case_by_bundle(mdp, view, w, mu, policy=shown)
+    assert with_them.status is without.status is WorstCaseStatus.OPTIMAL
+    width = 1e-6 * span_of(mdp, w)
+    assert abs(with_them.lower - without.lower) <= width
+    assert abs(with_them.upper - without.upper) <= width
 
 
 @pytest.mark.parametrize("rough", [0.0, 0.005, 5.0])

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 # and take so many products for each of them: at most, and for each column.
 FILL, MOST_WORK, WORK = 3.0, 100, 8
 # A chain with so many entries is small: to call kernels one by one takes longer than they do.
-SMALL = 2000
+SMALL = 5000
 # What solves such a chain at once takes seconds to compile, and saves a tenth of a millisecond.
 OFTEN = 1000
 # A chain mixes if so many steps suffice; after so many it is known how many there will be.

@@ -29,7 +29,7 @@ from ...mdp.kernels.blocks import (
     share_out,
 )
 from ...mdp.model import MDP
-from ...mdp.occupancy import AnyChain, chain_from, chain_of, state_flow
+from ...mdp.occupancy import AnyChain, Reached, chain_from, chain_of, state_flow
 from ...mdp.policy import Policy
 from ...mdp.right_hand_sides import LANES, Method
 from ...precision import EPS
@@ -46,6 +46,8 @@ KEPT = 1 << 19
 ENTRIES = 1 << 22
 # After so many policies in a row that elimination does not suit, it is not tried any more.
 TRIES = 2
+# Where values are found by these, plans take little longer without good guesses.
+EASY = (Method.ELIMINATION, Method.ITERATION)
 # So far, of the largest, what is the same in all rows may be apart.
 ROUNDING = 64 * EPS
 # Rows, at least, that are looked at before all of them are.
@@ -78,7 +80,9 @@ class Blocks:
         self._everywhere = False  # whether the last policy got nearly everywhere
         self._rewards: Floats | None = None
         self._guess: Floats | None = None  # values of the last policy
-        self._visits: WeakKeyDictionary[Policy, Floats] = WeakKeyDictionary()  # [S, G] of each
+        self._hard = False  # whether they were not found easily
+        # Of each, [reached, G], and which states these are.
+        self._visits: WeakKeyDictionary[Policy, tuple[Any, Floats]] = WeakKeyDictionary()
         self._chains: WeakKeyDictionary[Policy, AnyChain] = WeakKeyDictionary()
         self._entries = 0  # of these, and of those that were too many
         self._work: list[Any] = []
@@ -108,12 +112,21 @@ class Blocks:
             return self._by_visits(policy)
         return self._by_values(policy, share)
 
+    @property
+    def values(self) -> Floats | None:
+        """What the last policy is worth in all directions, [S, n]; None where that was not asked,
+        or where it is found so easily that plans need no better guess."""
+        return self._guess[:, : self.width] if self._guess is not None and self._hard else None
+
     def visits(self, policy: Policy, shares: Floats, share: float = 0.0) -> Floats:
         """The state occupancy [S] of the policy if block g starts with probability ∝ shares[g]; it
         may be off by this share, if it is more than rounding."""
         mdp = self.mdp
         if policy in self._visits:
-            return np.asarray(self._visits[policy] @ shares)
+            there, visits = self._visits[policy]
+            mixed = np.zeros(mdp.n_states)
+            mixed[there] = visits @ shares
+            return mixed
         start = np.zeros(mdp.n_states)
         share_out(mdp.start, self.states, self.bounds, shares, start)
         if signed := bool(shares.min() < 0.0):
@@ -226,7 +239,7 @@ class Blocks:
             rewards = np.add.reduceat(each, mdp.dynamics.offsets[:-1], axis=0)
         chain = chain_of(mdp, policy, self._dense < TRIES)
         found = chain.values(rewards, share, self._guess if share > 0.0 else None)
-        self._guess = found.x
+        self._guess, self._hard = found.x, found.method not in EASY
         # Policies of one search are alike: what has failed for some is left out for the rest.
         self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
         out = self.sums(found.x)
@@ -258,12 +271,23 @@ class Blocks:
 
     def _by_visits(self, policy: Policy) -> Floats:
         """Where directions are many and blocks are few: how often each block is where, [S, G]."""
-        mdp = self.mdp
-        found = self._new_chain(policy).visits(self._sources)
+        mdp, chain = self.mdp, self._new_chain(policy)
+        there: Any = slice(None)
+        if isinstance(chain, Reached):
+            there, chain = chain.states, chain.chain
+        found = chain.visits(self._sources[there])
         self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
         visits = np.maximum(found.x, 0.0)
-        if visits.size <= KEPT:
-            self._visits[policy] = visits
+        if len(self._sources) * self.count <= KEPT:
+            self._visits[policy] = there, visits
+        rows: Any = there
+        if mdp.features_per_pair:
+            rows = None if policy.pairs is None else policy.pairs[there]
+        if self._tabled and rows is not None:
+            return np.asarray(visits.T.dot(self._all_rewards()[rows]))
+        everywhere = np.zeros((mdp.n_states, self.count))
+        everywhere[there] = visits
+        visits = everywhere
         if mdp.features_per_pair and policy.pairs is not None:
             expectations = mdp.features[policy.pairs].T @ visits
         elif mdp.features_per_pair:
@@ -272,6 +296,13 @@ class Blocks:
         else:
             expectations = mdp.features_transposed @ visits
         return self._along(np.ascontiguousarray(np.asarray(expectations).T))
+
+    @cached_property
+    def _tabled(self) -> bool:
+        """Whether what a state has of each direction is quicker summed than its features are."""
+        features: Any = self.mdp.features
+        size = features.size if isinstance(features, np.ndarray) else features.nnz
+        return self.directions is not None and self.width * features.shape[0] <= min(size, WIDE)
 
     @cached_property
     def _sources(self) -> Floats:

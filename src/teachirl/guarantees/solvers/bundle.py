@@ -30,7 +30,7 @@ from ...mdp.policy import Policy, check_policy
 from ...views.worldview import Worldview
 from ..bounds import WorstCaseBounds, check_limits, checked_case, mirrored
 from .blocks import block_count
-from .plans import Case, FinalPlans, OwnPlans
+from .plans import Case, FinalPlans, OwnPlans, Past
 from .search import Search
 from .view_coordinates import ViewCoordinates
 
@@ -90,7 +90,7 @@ def worst_case_by_bundle(
     sight = ViewCoordinates(mdp, view, float(mismatch))
     count = block_count(mdp, len(sight.basis)) if blocks is None else blocks
     deadline = clock.seconds() + max_seconds
-    case = Case(mdp, sight, -w if maximise else w, target, policy)
+    case = Case(mdp, sight, -w if maximise else w, target, policy, past=Past())
     near = None
     if start is not None:
         near = sight.basis @ (view.matrix.T @ (-start if maximise else start))

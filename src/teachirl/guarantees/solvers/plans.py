@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import deque
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -21,6 +22,8 @@ from .view_coordinates import ViewCoordinates
 
 # Columns may be off by this share of how close the bounds are to be: what they model is.
 ROUGH = 0.005
+# What so many policies are worth is kept, if it is no more numbers than these.
+NEAR, MOST_KEPT = 16, 1 << 22
 
 
 class Planned(NamedTuple):
@@ -45,6 +48,32 @@ class Witness(NamedTuple):
     world: MDP | None = None
 
 
+class Past:
+    """What the last policies of a search are worth in each direction: known of one reward, it is
+    known of all.
+
+    The best of them in each state is what a policy has at least, and near the best there is where
+    the next θ is near those before it.
+    """
+
+    def __init__(self) -> None:
+        self._tables: deque[Floats] = deque(maxlen=NEAR)
+
+    def add(self, values: Floats) -> None:
+        """Take down the values [S, r + 1] of a policy along B and w."""
+        self._tables.append(values)
+        while len(self._tables) > 1 and len(self._tables) * values.size > MOST_KEPT:
+            self._tables.popleft()
+
+    def best(self, theta: Floats) -> Floats | None:
+        """What the best of them have of Bᵀθ − w, [S]; None if nothing is known."""
+        best, along = None, np.append(theta, -1.0)
+        for table in self._tables:
+            mine = table.dot(along)
+            best = mine if best is None else np.maximum(best, mine, out=best)
+        return best
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """A worst case that is sought: for weights w [k], in a view, of who matches the target [k].
@@ -57,6 +86,7 @@ class Case:
     w: Floats
     target: Floats
     policy: Policy | None
+    past: Past | None = field(default=None, kw_only=True)
 
     @cached_property
     def shown(self) -> Floats:
@@ -71,6 +101,9 @@ class Case:
     def planned(self, q: Floats, theta: Floats | None, tolerance: float, guess: Any) -> Planned:
         """A policy that is worst for q = w − Bᵀθ; without θ, for any q. The guess is the values of
         the last plan."""
+        if self.past is not None and theta is not None:
+            best = self.past.best(theta)
+            guess = guess if best is None else best
         plan = optimal_policy(self.mdp, -q, tolerance=tolerance, guess=guess)
         return Planned(plan.policy, plan.lower, plan.upper, plan.values)
 
@@ -157,13 +190,21 @@ class OwnPlans:
         self._share = ROUGH * asked / ((float(np.linalg.norm(case.w)) or 1.0) * case.sight.reach)
         if case.policy is not None:
             self._origin = self.blocks.columns(case.policy)
+            self._note()
             self._add(case.policy, np.zeros_like(self._origin), master)
             self.mixture = {0: np.ones(self.blocks.count)}
 
     def put(self, policy: Policy, master: Master) -> Floats:
         columns: Floats = self.blocks.columns(policy, self._share) - self._origin
+        self._note()
         self._add(policy, columns, master)
         return columns
+
+    def _note(self) -> None:
+        """Take down what the last policy is worth, if that is known."""
+        values = self.blocks.values
+        if self.case.past is not None and values is not None:
+            self.case.past.add(values)
 
     def again(self, master: Master) -> None:
         """Add all columns to the master of another search, which begins with the same plans."""

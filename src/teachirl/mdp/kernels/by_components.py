@@ -19,7 +19,7 @@ from .aims import (
     bracket,
 )
 from .elimination import eliminate, space_for
-from .layouts import Sparse, compiled, part
+from .layouts import Sparse, compiled, lent, part
 from .sweeps import mean
 
 FAST = 0.1  # sweeps go on alone while each leaves at most this share of the change before it
@@ -36,7 +36,7 @@ LOW, HIGH, LOWEST, MOST, ENTRIES_LEFT, PLACES = range(8, 14)
 EVALUATING = 10.0  # passes that it takes to evaluate a policy, about
 
 
-@part
+@lent
 def improve(layout, rewards, scale, v, choice, discount, first, last):
     """Best backups in place, `first` to `last`, a state's loops solved for; the largest change."""
     change = 0.0
@@ -63,7 +63,7 @@ def improve(layout, rewards, scale, v, choice, discount, first, last):
     return change
 
 
-@part
+@lent
 def follow_in_place(layout, rewards, scale, v, choice, discount, first, last):
     """Backups of the policy `choice` in place; gives back the largest change."""
     change, one = 0.0, np.uint64(1)
@@ -78,7 +78,7 @@ def follow_in_place(layout, rewards, scale, v, choice, discount, first, last):
     return change
 
 
-@part
+@lent
 def solve_component(
     layout, rewards, scale, v, choice, discount, first, last, enough, rounds, space, state
 ):
@@ -119,7 +119,7 @@ def solve_component(
     return True
 
 
-@part
+@lent
 def settle_alone(
     layout, rewards, scale, v, backed_up, reached, choice, worth, discount, tie, first, last
 ):
@@ -161,7 +161,7 @@ def settle_alone(
     return min(low, 0.0), max(high, 0.0), lowest
 
 
-@part
+@lent
 def certify(layout, rewards, v, backed_up, reached, choice, worth, discount, tie, first, last):
     """backed_up ← Tv; choice ← the first action within `tie` of the best, reached ← T_π v of it.
 
@@ -239,7 +239,7 @@ def solve_components(
     return True
 
 
-@part
+@lent
 def note(state, mine):
     """Take down the least and the largest of Tv − v, and the least of T_π v − v, of some states."""
     state[LOW] = min(state[LOW], mine[0])

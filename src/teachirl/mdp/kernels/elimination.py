@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats
-from .layouts import part
+from .layouts import lent, part
 
 # What stands for the turn of a state that has none yet, or needs none any more.
 UNMET, ON_PATH, KNOWN = np.uint32(2**32 - 1), np.uint32(2**32 - 2), np.uint32(2**32 - 3)
@@ -66,7 +66,7 @@ def space_for(m):
     )
 
 
-@part
+@lent
 def in_depth(layout, choice, begin, end, space):
     """The turns of the states from `begin` to `end` in a search that follows `choice`."""
     one = np.uint64(1)
@@ -107,7 +107,7 @@ def in_depth(layout, choice, begin, end, space):
             j, stop = edge[depth], np.uint64(layout.indptr[p + one])
 
 
-@part
+@lent
 def eliminate(layout, rewards, v, choice, discount, first, last, space):
     """v[first:last] ← the value of the policy `choice` there, what it leads to being known.
 
@@ -188,7 +188,7 @@ def eliminate(layout, rewards, v, choice, discount, first, last, space):
     return True
 
 
-@part
+@lent
 def settle(v, begin, height, since, space):
     """Those who wait from turn `since` on become known, the last first; how many wait before."""
     one = np.uint64(1)
