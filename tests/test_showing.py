@@ -303,6 +303,32 @@ def test_what_is_rounded_otherwise_finds_the_same(rank, slip, one_hot):
     assert abs(shown.guaranteed - again.guaranteed) <= 2e-6 * span_of(mdp, w)
 
 
+@pytest.mark.parametrize("rank", [2, 3])
+@pytest.mark.parametrize(("slip", "one_hot"), [(0.0, False), (0.0, True), (0.2, False)])
+def test_a_proof_spares_climbs_and_finds_no_less(rank, slip, one_hot):
+    for seed in range(3):
+        mdp, view, w = problem(seed, rank, slip=slip, one_hot=one_hot)
+        climbed, proved = show(mdp, view, w, proof_solves=0), show(mdp, view, w)
+        span = span_of(mdp, w)
+        assert proved.status is ShownStatus.OPTIMAL
+        assert proved.solves < 0.5 * climbed.solves
+        assert climbed.guaranteed - 5e-4 * span <= proved.guaranteed <= proved.upper
+        assert climbed.guaranteed <= proved.upper
+        rounded = np.random.default_rng(seed).uniform(-4e-15, 4e-15, view.matrix.shape)
+        again = show(mdp, ti.Worldview(view.matrix * (1.0 + rounded)), w)
+        assert abs(proved.guaranteed - again.guaranteed) <= 2e-6 * span
+
+
+def test_where_half_the_solves_prove_nothing_all_climb_and_the_proof_goes_on():
+    mdp, view, w = problem(2, 4)
+    climbed, cut, proved = (show(mdp, view, w, proof_solves=each) for each in (0, 200, 2000))
+    assert cut.status is ShownStatus.OUT_OF_SOLVES
+    assert cut.solves > climbed.solves
+    assert cut.guaranteed >= climbed.guaranteed
+    assert proved.status is ShownStatus.OPTIMAL
+    assert proved.upper <= cut.upper
+
+
 def test_a_search_takes_the_same_from_the_dice_however_it_goes():
     left = []
     for seed in range(3):

@@ -12,9 +12,12 @@ from types import ModuleType
 # What SciPy and Numba import but hardly ever use, a tenth of the time until a first answer.
 HARDLY_USED = {
     "numba.experimental",
+    "numpy.char",
     "numpy.ctypeslib",
     "numpy.f2py",
+    "numpy.ma",
     "numpy.testing",
+    "scipy.spatial.transform",
     "yaml",
 }
 

@@ -4,7 +4,8 @@ Showing μ guarantees g(Aμ), g(b) = min {⟨w, μ⟩ : μ ∈ M, Aμ = b}, and 
 demonstration is at a vertex of AM: a policy that looks best under a reward ⟨θ, Aφ⟩ that the learner
 can express. Which of them is best is a search for θ ∈ R^r: hill climbing, from the θ that proves
 how bad showing an optimal policy is, from what the learner can express of w, and from random ones.
-A θ costs one MDP solve (`exposed_policies`).
+A θ costs one MDP solve (`exposed_policies`). If `upper_bound` can prove that none is clearly better
+than where climbs would begin, nobody climbs.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..precision import first_largest
 from ..views.potential_shaping import Indistinct, indistinct_directions
 from ..views.worldview import Worldview
 from .exposed_policies import LENGTH, UP, Exposed, Exposer
-from .upper_bound import prove
+from .upper_bound import Hull
 
 # The first step, and what a step is multiplied by if it does not lead up: climbs are rough, and
 # those that got highest go on in patience. Found by measuring, as all of these.
@@ -57,14 +58,25 @@ class Hunt:
             return
         self.exposer = exposer = Exposer(mdp, basis, w, self.span)
         places = [exposer.coordinates(reward) for reward in (view.matrix.T @ theta, w)]
-        self._found = _search(exposer, places, starts, rng)
+        climbs = _Climbs(exposer, places, starts, rng)
         # In more directions than these AM has too many facets to bound them all.
-        self.stuck = self.stuck or len(basis) > 6
-        if not self.stuck and proof_solves > 0:
-            highest = self.upper / self.span
-            proof = prove(exposer, self._found, highest, 0.5 * tolerance, proof_solves)
-            self._found, self.stuck = proof.best, proof.stuck
-            self.upper = min(self.upper, proof.upper * self.span)
+        if self.stuck or len(basis) > 6 or proof_solves == 0:
+            self.stuck = self.stuck or len(basis) > 6
+            self._found = climbs.found()
+            return
+        hull = Hull(exposer, climbs.first(), self.upper / self.span, 0.5 * tolerance)
+        # A proof that nothing is better spares the search for it.
+        if not self._proves(hull, proof_solves // 2):
+            self._found = climbs.found()
+            hull.rise(self._found)
+            self._proves(hull, proof_solves)
+
+    def _proves(self, hull: Hull, solves: int) -> bool:
+        """Whether so many solves show that no demonstration is clearly better than the best."""
+        proof = hull.run(solves)
+        self._found, self.stuck = proof.best, proof.stuck
+        self.upper = min(self.upper, proof.upper * self.span)
+        return proof.upper <= hull.goal
 
     @property
     def found(self) -> Exposed | None:
@@ -92,31 +104,45 @@ def _looks_alike(mdp: MDP, view: Worldview, basis: Floats) -> bool:
     return bool((widths <= matching_room(mdp) * sizes).all())
 
 
-def _search(
-    exposer: Exposer, places: list[Floats], starts: int, rng: np.random.Generator
-) -> Exposed:
-    """The best that climbing from the places, and from random ones, finds."""
-    rank = len(exposer.basis)
-    if rank == 1:
-        ends = [exposer.expose(np.array([sign])) for sign in (1.0, -1.0)]
-        return ends[_highest(ends)]
-    # Each climb has dice of its own: how long the others take does not change it.
-    dice = [np.random.default_rng(seed) for seed in rng.integers(1 << 62, size=starts)]
-    # Rounded: where a climb begins does not depend on the last bits either.
-    places = [np.round(each / np.abs(each).max(), 3) for each in places if each.any()][:starts]
-    places += [each.standard_normal(rank) for each in dice[len(places) :]]
-    tops = [
-        _climb(exposer, exposer.expose(place), *ROUGH, each)
-        for place, each in zip(places, dice, strict=True)
-    ]
-    higher: list[Exposed] = []
-    for _ in range((starts + 1) // 2):
-        best = _highest(tops)
-        higher.append(_climb(exposer, tops.pop(best), *PATIENT, dice.pop(best)))
-    found = higher[_highest(higher)]
-    # A longer θ may reach the vertex that this one is near.
-    sharper = exposer.expose(found.theta, 100.0 * LENGTH)
-    return sharper if sharper.reward > found.reward + UP else found
+class _Climbs:
+    """Climbs from the places, and from random ones."""
+
+    def __init__(
+        self, exposer: Exposer, places: list[Floats], starts: int, rng: np.random.Generator
+    ) -> None:
+        rank = len(exposer.basis)
+        # Each climb has dice of its own: how long the others take does not change it.
+        self.dice = [np.random.default_rng(seed) for seed in rng.integers(1 << 62, size=starts)]
+        # Rounded: where a climb begins does not depend on the last bits either.
+        places = [np.round(each / np.abs(each).max(), 3) for each in places if each.any()]
+        self.places = places[:starts]
+        self.given = len(self.places)
+        self.places += [each.standard_normal(rank) for each in self.dice[self.given :]]
+        self.exposer = exposer
+
+    def first(self) -> Exposed:
+        """The best of what the places that are given expose."""
+        tops = [self.exposer.expose(place) for place in self.places[: max(self.given, 1)]]
+        return tops[_highest(tops)]
+
+    def found(self) -> Exposed:
+        """The best that all climbs find."""
+        exposer, dice = self.exposer, list(self.dice)
+        if len(exposer.basis) == 1:
+            ends = [exposer.expose(np.array([sign])) for sign in (1.0, -1.0)]
+            return ends[_highest(ends)]
+        tops = [
+            _climb(exposer, exposer.expose(place), *ROUGH, each)
+            for place, each in zip(self.places, dice, strict=True)
+        ]
+        higher: list[Exposed] = []
+        for _ in range((len(dice) + 1) // 2):
+            best = _highest(tops)
+            higher.append(_climb(exposer, tops.pop(best), *PATIENT, dice.pop(best)))
+        found = higher[_highest(higher)]
+        # A longer θ may reach the vertex that this one is near.
+        sharper = exposer.expose(found.theta, 100.0 * LENGTH)
+        return sharper if sharper.reward > found.reward + UP else found
 
 
 def _highest(tops: list[Exposed]) -> int:

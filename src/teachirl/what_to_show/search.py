@@ -181,7 +181,7 @@ def best_demonstration(
     view : Worldview
     weights : array [k], or Rewards if several are plausible: then the demonstration that guarantees
         most under the worst of them, which may be a mixture of policies
-    starts : int, from how many places to climb; some 120 MDP solves each
+    starts : int, from how many places to climb, unless a proof spares it; some 120 MDP solves each
     rng : numpy.random.Generator, draws the places and the steps
     tolerance : float, how far above what was found the upper bound may stay, as a fraction of max R
         − min R

@@ -62,21 +62,15 @@ class _Facet(NamedTuple):
         return tuple(round(number / SEARCH_TIE) for number in self.key)
 
 
-def prove(exposer: Exposer, best: Exposed, highest: float, enough: float, max_solves: int) -> Proof:
-    """An upper bound on what a demonstration can guarantee, and the best demonstration met.
+class Hull:
+    """P, what is known of its facets, and (b, R) of all policies met.
 
     Parameters
     ----------
-    best : the best that is known
+    best : the best demonstration that is known
     highest : max R in the exposer's units, as all rewards here; a bound that needs no proof
     enough : how far above the best the bound may stay
-    max_solves : stop after about that many MDP solves; what is proved by then is proved
     """
-    return _Hull(exposer, best, highest, enough).run(exposer.solves + max_solves)
-
-
-class _Hull:
-    """P, what is known of its facets, and (b, R) of all policies met."""
 
     def __init__(self, exposer: Exposer, best: Exposed, highest: float, enough: float) -> None:
         self.exposer, self.best, self.highest, self.enough = exposer, best, highest, enough
@@ -116,7 +110,16 @@ class _Hull:
     def goal(self) -> float:
         return self.best.reward + self.enough
 
-    def run(self, limit: int) -> Proof:
+    def rise(self, best: Exposed) -> None:
+        """Another is the best that is known, if it is better: more is bounded closely enough."""
+        if best.reward > self.best.reward + UP:
+            self.add(best)
+            self.bounds = {key: bound for key, bound in self.bounds.items() if bound <= self.goal}
+
+    def run(self, max_solves: int) -> Proof:
+        """An upper bound on what a demonstration can guarantee, and the best demonstration met,
+        after about so many MDP solves more; what is proved by then is proved."""
+        limit = self.exposer.solves + max_solves
         upper, error = self.highest, float(self.exposer.errors[-1])
         while upper > self.goal:
             try:
