@@ -292,7 +292,6 @@ class TestMatching:
 
 
 class TestHardTargets:
-    @settings(max_examples=50)
     @given(mdps(), st.data())
     def test_every_target_is_matched_or_proved_out_of_reach(self, mdp, data):
         seen = evenly(ti.Worldview(data.draw(worldviews(mdp.n_features))).observe(mdp))

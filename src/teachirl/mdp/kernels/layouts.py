@@ -104,9 +104,6 @@ shared: Any = kernel(nogil=True)
 # For what only other kernels call: an entry from Python takes as long to compile as a short loop.
 PART: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 part: Any = kept(**PART)
-# For what is called so often that to count references to its arrays takes a good part of the time:
-# it makes no arrays and gives none back.
-lent: Any = kept(**PART, _nrt=False)
 
 
 class Table(NamedTuple):
