@@ -128,11 +128,13 @@ def summary(folder: Path) -> str:
     slips = of(planning, lambda case: case.endswith("slip 0.3"))
     million = of(worst, lambda case: case.startswith("1000×1000, ℓ 50"))
     others = of(worst, lambda case: case.endswith("ℓ 10"))
+    taxi = of(planning, lambda case: case.startswith("Taxi"))
+    garnets = of(planning, lambda case: "garnet" in case)
     rows = [
         *against("planning, models", models, "", 1.0),
-        *against("planning, models", models, "Storm", 5.0, middle=True),
-        *against("planning, Taxi", of(planning, lambda case: case.startswith("Taxi")), "", 1.0),
-        *against("planning, garnets", of(planning, lambda case: "garnet" in case), "", 1.0),
+        *against("planning, Taxi", taxi, "", 1.0),
+        *against("planning, garnets", garnets, "", 1.0),
+        *against("planning, all of these", models + taxi + garnets, "Storm", 5.0, middle=True),
         *against("planning, slip grids", slips, "Storm", 8.0),
         *against("planning, slip grids", slips, "QuantEcon", 10.0),
     ]

@@ -211,10 +211,14 @@ def perf_row(case: Simulated, turns: int) -> list[str]:
     s, who = case.situation(), ti.teachers.PerfGreedy(case.learner)
     known, solves = case.earned(s, s.policy)
     span = s.task.best.value - s.task.worst.value
-    assert np.abs(who.simulate(s) - known).max() <= 1e-6 * span
+
+    def simulated() -> Floats:
+        return who.simulate(replace(s, notes={}))  # or it would know them from the turn before
+
+    assert np.abs(simulated() - known).max() <= 1e-6 * span
     uniform = ti.Policy.uniform(s.task.mdp)
     ways: dict[str, Callable[[], object]] = {
-        "teacher": lambda: who.simulate(s),
+        "teacher": simulated,
         "same": lambda: case.earned(s, s.policy),
         "cold": lambda: case.earned(s, uniform),
     }
