@@ -528,3 +528,10 @@ def test_what_a_killed_run_left_is_read_where_one_may_not_write(left_behind, shm
             return [run.done for run in store.runs()]
 
     assert as_another_user(done) == [3]
+
+
+def test_runs_of_one_moment_are_in_the_order_in_which_they_began(tmp_path, monkeypatch):
+    monkeypatch.setattr(store_module, "_now", lambda: "2026-01-01T00:00:00.000+00:00")
+    with Store.open(tmp_path) as store:
+        begun = [store.begin(f"mine.py:{name}", 1, {}, [{"trial": 0}]).id for name in "edcba"]
+        assert [run.id for run in store.runs()] == begun

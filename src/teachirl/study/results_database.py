@@ -40,7 +40,7 @@ from .results_file import (
 ID_LENGTH = 12  # digits: two runs of a thousand share an id in less than one of 10⁸ stores
 RECORDS = """
 SELECT runs.*, count(units.unit), total(units.elapsed), max(runs.started, max(units.finished))
-FROM runs LEFT JOIN units ON units.run = runs.id GROUP BY runs.id ORDER BY runs.started, runs.id
+FROM runs LEFT JOIN units ON units.run = runs.id GROUP BY runs.id ORDER BY runs.started, runs.rowid
 """
 
 
