@@ -131,7 +131,7 @@ def test_the_chain_of_figure_1(discount, of_best, of_zero):
 
 
 @given(st.data())
-@settings(max_examples=75)
+@settings(max_examples=150)
 def test_it_brackets_the_linear_program(data):
     mdp = data.draw(mdps(discounts=(0.5, 0.9, 0.99)))
     view = Worldview(data.draw(worldviews(mdp.n_features)))
@@ -151,7 +151,7 @@ def test_it_brackets_the_linear_program(data):
 
 
 @given(st.data())
-@settings(max_examples=50)
+@settings(max_examples=100)
 def test_it_brackets_the_cone_program(data):
     mdp = data.draw(mdps(discounts=(0.5, 0.9)))
     view = Worldview(data.draw(worldviews(mdp.n_features)))

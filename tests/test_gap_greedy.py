@@ -82,7 +82,7 @@ def awkward(features, view, order):
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=40)
+@settings(max_examples=60)
 def test_the_pick_is_that_of_a_linear_program_a_candidate(data):
     mdp = data.draw(mdps(discounts=(0.5, 0.9)))
     view = ti.Worldview(data.draw(worldviews(mdp.n_features)))
@@ -121,7 +121,6 @@ def exact_on_grid(seed: int, slip: float, mismatch: float = 0.0, *, optimal: boo
 
 # Those who compare with the same exact numbers do so in one process.
 on_grids = pytest.mark.xdist_group("exact on grids")
-of_samples = pytest.mark.xdist_group("lessons from samples")
 
 
 @on_grids
@@ -159,7 +158,7 @@ def test_a_few_rounds_of_a_lesson_one_hot_and_everything_visible_in_the_end():
 
 
 @given(st.data())
-@settings(max_examples=25)
+@settings(max_examples=40)
 def test_the_pick_where_learners_may_miss_by_a_little(data):
     mdp = data.draw(mdps(discounts=(0.5, 0.9)))
     view = ti.Worldview(data.draw(worldviews(mdp.n_features)))
@@ -498,7 +497,6 @@ def with_their_own(task: ti.Task, view: ti.Worldview):
     return np.array(found).T
 
 
-@of_samples
 @pytest.mark.parametrize(("seed", "episodes"), [(0, 10**5), (1, 10**5), (2, 10**4), (3, 10**4)])
 def test_each_feature_with_the_mismatch_that_it_brings(seed, episodes):
     task = vaguely(seed, episodes)
@@ -515,7 +513,7 @@ def test_each_feature_with_the_mismatch_that_it_brings(seed, episodes):
 
 def test_a_race_with_any_sizes_of_mismatch_even_if_nobody_matches_before():
     matched_later = 0
-    for seed in range(40):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         states, actions, k = rng.integers(2, 6), rng.integers(2, 4), rng.integers(1, 5)
         transitions = rng.dirichlet(np.full(states, 0.4), size=(states, actions))
@@ -544,7 +542,6 @@ def test_a_race_with_any_sizes_of_mismatch_even_if_nobody_matches_before():
     assert matched_later >= 3
 
 
-@of_samples
 @pytest.mark.parametrize(("seed", "episodes"), [(0, 10**5), (1, 10**5), (2, 10**4), (3, 10**4)])
 def test_lessons_from_samples_take_the_best_guarantee_and_stop_before_it_falls(seed, episodes):
     task, rng = vaguely(seed, episodes), np.random.default_rng(0)
@@ -571,7 +568,6 @@ def test_lessons_from_samples_take_the_best_guarantee_and_stop_before_it_falls(s
     assert free.matching.within(view, exactly) == 0.0
 
 
-@of_samples
 def test_it_teaches_what_is_required_even_if_that_takes_from_the_guarantee():
     task = vaguely(0, 10**5)
     worse = ti.Task(

@@ -128,7 +128,7 @@ def test_what_is_proved_is_below_what_is_computed():
             assert 0.0 < learned.nearest <= learned.mismatch
 
 
-@settings(max_examples=75)
+@settings(max_examples=150)
 @given(st.data())
 def test_what_is_proved_is_true(data):
     """`nearest` is below the mismatch of every policy; the min-norm point's is the least."""

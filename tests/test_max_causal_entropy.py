@@ -2,7 +2,7 @@ import clarabel
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import teachirl as ti
@@ -92,7 +92,6 @@ def most_random_match(mdp, target):
 
 
 class TestSoftPolicy:
-    @settings(max_examples=50)
     @given(mdps(discounts=(0.5, 0.9)), st.data())
     def test_values_are_those_of_plain_iteration(self, mdp, data):
         weights = data.draw(any_weights(mdp.n_features))
@@ -107,7 +106,6 @@ class TestSoftPolicy:
         assert plan.policy.probabilities == pytest.approx(chances, abs=1e-9, rel=1e-9)
         assert plan.error <= 1e-9 * (np.abs(v).max() + temperature) / (1 - mdp.discount)
 
-    @settings(max_examples=50)
     @given(mdps(), st.data())
     def test_value_is_reward_and_entropy(self, mdp, data):
         weights = data.draw(any_weights(mdp.n_features))

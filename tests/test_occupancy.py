@@ -23,7 +23,7 @@ def magnitudes(mdp, policy):
     return abs(mdp.features).T @ rows
 
 
-@settings(max_examples=80)
+@settings(max_examples=200)
 @given(st.data())
 def test_feature_expectations_are_exact(data):
     mdp = data.draw(mdps())
@@ -59,7 +59,7 @@ def test_walks_of_any_shape(seed, n_states):
     assert np.abs(ti.occupancy(mdp, policy) - expected).max() <= 1e-12 * expected.sum()
 
 
-@settings(max_examples=30)
+@settings(max_examples=60)
 @given(st.data())
 def test_there_and_back(data):
     mdp = data.draw(mdps())
@@ -69,7 +69,7 @@ def test_there_and_back(data):
     assert np.abs(ti.occupancy(mdp, again) - x).sum() <= 1e-10 / (1 - mdp.discount)
 
 
-@settings(max_examples=30)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_mixture_is_one_policy(data):
     mdp = data.draw(mdps())

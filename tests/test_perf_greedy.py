@@ -113,7 +113,7 @@ def test_any_learner_will_do(learner):
         check_equal(situation_of(grid_task(3, slip=slip, size=4, rows=2)), learner)
 
 
-@settings(max_examples=40)
+@settings(max_examples=60)
 @given(st.data())
 def test_small_worlds_of_all_kinds(data):
     mdp = data.draw(mdps(max_states=4, max_features=3))

@@ -52,7 +52,7 @@ def slip_of(mdp):
     return mdp.dynamics.layout.own
 
 
-@settings(max_examples=100)
+@settings(max_examples=200)
 @given(st.data())
 def test_bounds_bracket_the_exact_optimum(data):
     mdp = data.draw(mdps())

@@ -67,7 +67,7 @@ def nearly_acyclic(rng, n, discount, back=0.05, loops=0.2, per_pair=False):
     return ti.MDP.from_pairs(states, actions, sp.csr_array(np.array(rows)), phi, discount=discount)
 
 
-@settings(max_examples=75)
+@settings(max_examples=150)
 @given(st.data())
 def test_bounds_bracket_the_exact_optimum(data):
     mdp = forced(data.draw(mdps()))

@@ -60,7 +60,8 @@ def test_known_answer_of_two_states():
         assert gap.guaranteed == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.parametrize(("seed", "kind"), [(0, "recorded"), (1, "policy")])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("kind", ["recorded", "policy"])
 def test_lists_agree_with_joint_linear_programs(seed, kind):
     rng, model, view, w, policy, recorded = case(seed)
     shown = policy if kind == "policy" else recorded
@@ -150,8 +151,7 @@ def test_what_is_proved_holds_in_every_world_and_for_every_reward(seed):
     far = respond(model, rng.normal(size=4), nature=1, policy=uniform).rows
     world = model.world(0.7 * far + 0.3 * model.successors.data)
     recorded = ti.Demonstration(ti.feature_expectations(world, policy))
-    shown = (policy, recorded)[seed]
-    for rewards in kinds(rng, w):
+    for rewards, shown in itertools.product(kinds(rng, w), (policy, recorded)):
         some = ti.Rewards.listed(np.vstack([rewards.draw(rng, 6), rewards.mean]))
         for criterion in CRITERIA:
             promised = certified(model, view, rewards, shown, criterion)

@@ -231,7 +231,7 @@ def test_rounds_are_those_of_brute_force(problem, screen):
 @pytest.mark.parametrize("kind", ["gaussian", "one-hot", "near-dependent", "duplicates"])
 def test_many_rounds_stay_exact(kind, screen):
     rng = np.random.default_rng([9, screen])
-    n, k = 24, 12
+    n, k = 36, 18
     candidates = {
         "gaussian": rng.standard_normal((n, k)),
         "one-hot": np.eye(k)[rng.integers(k, size=n)],

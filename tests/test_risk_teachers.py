@@ -112,7 +112,6 @@ def least_risk(view, w, candidates, **budget):
 # TRGreedy
 
 
-@settings(max_examples=60)
 @given(problems())
 def test_tr_greedy_picks_what_an_svd_per_candidate_picks(problem):
     view, w, candidates = problem
@@ -232,7 +231,6 @@ def test_random_is_uniform_among_the_candidates_and_follows_the_generator():
 # The best set
 
 
-@settings(max_examples=60)
 @given(problems(), st.integers(0, 5))
 def test_best_subset_equals_enumeration(problem, size):
     view, w, candidates = problem
@@ -248,7 +246,6 @@ def test_best_subset_equals_enumeration(problem, size):
     assert found.risk == pytest.approx(real, rel=1e-9, abs=1e-12)
 
 
-@settings(max_examples=60)
 @given(problems(), st.data())
 def test_best_subset_equals_enumeration_with_costs_and_required(problem, data):
     view, w, candidates = problem
@@ -560,7 +557,6 @@ def test_who_leaves_the_plan_is_planned_for_anew():
 # How far greedy may be from optimal
 
 
-@settings(max_examples=60)
 @given(problems(max_candidates=6), st.integers(1, 4))
 def test_das_and_kempe_never_overstate(problem, size):
     view, w, candidates = problem
@@ -579,7 +575,6 @@ def test_das_and_kempe_never_overstate(problem, size):
         assert found.factor == 1.0 - math.exp(-found.ratio)
 
 
-@settings(max_examples=60)
 @given(problems(max_candidates=6), st.data())
 def test_bounds_hold_for_plans_that_are_not_greedy_and_for_costs(problem, data):
     view, w, candidates = problem

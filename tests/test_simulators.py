@@ -273,7 +273,7 @@ class TestMiniGrid:
         assert world.reward_feature == "reward"
 
     @pytest.mark.parametrize("name", LEVELS)
-    def test_real_episodes_are_possible(self, name):
+    def test_200_real_episodes_are_possible(self, name):
         """By MiniGrid alone, with its observations and its own reward, and no save or load."""
         with made(name) as env:
             env.reset(seed=0)
@@ -287,7 +287,7 @@ class TestMiniGrid:
             rng = np.random.default_rng(1)
             policy = ti.optimal_policy(mdp, np.eye(1, mdp.n_features)[0]).policy
             ended = 0
-            for episode in range(80):
+            for episode in range(200):
                 env.reset(seed=0)
                 again = MiniGridSimulator(level)
                 for step in range(25):
@@ -309,7 +309,7 @@ class TestMiniGrid:
                     ended += over
                     if over:
                         break
-            assert ended >= 36
+            assert ended >= 90
 
     def test_the_level_stays_as_it_was(self):
         with made("MiniGrid-DoorKey-5x5-v0") as env:
