@@ -19,7 +19,7 @@ demo: $(READY)
 	@echo '    $(BIN)/teachirl teach problem.toml     says what to buy, and what is then guaranteed'
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 3 --dist loadgroup
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadgroup
 
 test-everywhere: $(READY)
 	$(BIN)/python tests/everywhere.py

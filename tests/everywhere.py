@@ -185,7 +185,7 @@ def run(setting: Setting) -> list[str]:
     report, began = setting.folder / "results.xml", time.monotonic()
     report.unlink(missing_ok=True)
     with busy(setting.busy):
-        command = [mine, "-m", "pytest", "-q", "-n", "3", "--dist", "loadgroup"]
+        command = [mine, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup"]
         command += [f"--junitxml={report}", *setting.selected]
         ended = subprocess.run(command, cwd=ROOT, env=environment).returncode
     if ended not in (0, 1) or not report.exists():

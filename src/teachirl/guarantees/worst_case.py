@@ -43,8 +43,9 @@ METHODS: tuple[Method, ...] = ("auto", "bundle", *FORMS)
 
 # Up to this many states a cone program takes seconds at most.
 SMALL = 1000
-# Seconds that a worst case has in any case; and to evaluate what is shown, beyond the limit.
-LEAST, GRACE = 1e-3, 1.0
+# Seconds that stand for none left, as a limit is more than 0; and to evaluate what is shown, beyond
+# the limit.
+LEAST, GRACE = 1e-9, 1.0
 TOO_SHORT = "max_seconds must suffice to evaluate one policy: without that, nothing is known"
 
 
