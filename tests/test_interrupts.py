@@ -15,7 +15,7 @@ import pytest
 import teachirl as ti
 from teachirl.app import cli
 from teachirl.mdp import kernels
-from teachirl.mdp.kernels.layouts import Kernel, signals_deferred
+from teachirl.mdp.kernels.compiling import Kernel, signals_deferred
 
 # A child is interrupted while it does each thing again and again, and says what came of it.
 CHILD = """

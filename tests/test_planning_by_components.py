@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 import teachirl as ti
 from exact import exact, exact_optimum, exact_value
 from teachirl.mdp.kernels import Components, Table, by_components
+from teachirl.mdp.kernels.compiling import compiled
 from teachirl.mdp.kernels.components import arranged, strong_components
 from teachirl.mdp.kernels.elimination import eliminate, space_for
-from teachirl.mdp.kernels.layouts import compiled, sparse_layout
+from teachirl.mdp.kernels.layouts import sparse_layout
 from teachirl.testing import mdps, weights
 from test_planning import policy_iteration
 

@@ -30,8 +30,8 @@ from . import clock
 from .band_order import in_a_band
 from .kernels.block_elimination import Factors, substitute, substitute_transposed
 from .kernels.chains import outflow, reordered, transposed, without_flow, without_loops
+from .kernels.compiling import Kernel
 from .kernels.components import strong_components
-from .kernels.layouts import Kernel
 from .kernels.linear import Flow
 from .kernels.mixing import (
     flow_error,

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from ...precision import EPS
-from .layouts import compiled
+from .compiling import compiled
 
 TINY = 5e-324  # the smallest float above 0
 # How a plan ended, or that it is to go on; what is too large has no plan.

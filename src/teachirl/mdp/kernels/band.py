@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .layouts import compiled
+from .compiling import compiled
 
 
 @compiled

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats
-from .layouts import compiled, part
+from .compiling import compiled, part
 
 # Where `eliminate_some` is: a row, its component, entries of L and of U, products; and how it
 # came back.

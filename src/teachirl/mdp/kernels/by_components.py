@@ -18,8 +18,9 @@ from .aims import (
     aims,
     bracket,
 )
-from .elimination import eliminate, lent, space_for
-from .layouts import Sparse, compiled, part
+from .compiling import compiled, lent, part
+from .elimination import eliminate, space_for
+from .layouts import Sparse
 from .sweeps import mean
 
 FAST = 0.1  # sweeps go on alone while each leaves at most this share of the change before it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .aims import OPTIMAL, OUT_OF_ROUNDS, PAUSED, ROUNDING, TOO_LARGE, aims, bracket
-from .layouts import compiled
+from .compiling import compiled
 from .sweeps import BEGUN, ENDED, plan
 
 

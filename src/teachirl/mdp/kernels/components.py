@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats
+from .compiling import compiled
 from .elimination import eliminate, space_for
-from .layouts import Layout, Sparse, Table, compiled, sparse_layout
+from .layouts import Layout, Sparse, Table, sparse_layout
 
 if TYPE_CHECKING:
     from ..dynamics import Dynamics

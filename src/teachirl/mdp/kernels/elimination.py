@@ -16,18 +16,13 @@ Inside of the loops over states little is called that takes arrays: Numba counts
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats
-from .keeping import kept
-from .layouts import PART, part
-
-# For what is called so often that to count references to its arrays takes a good part of the time:
-# it makes no arrays and gives none back.
-lent: Any = kept(**PART, _nrt=False)
+from .compiling import lent, part
 
 # What stands for the turn of a state that has none yet, or needs none any more.
 UNMET, ON_PATH, KNOWN = np.uint32(2**32 - 1), np.uint32(2**32 - 2), np.uint32(2**32 - 3)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .compiling import compiled, part
 from .lanes import back_up
-from .layouts import compiled, part
 
 
 @part

@@ -16,7 +16,7 @@ from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, register_model
 
-from .layouts import part
+from .compiling import lent, part
 
 WIDTH = 4
 FOUR = ir.VectorType(ir.DoubleType(), WIDTH)
@@ -41,10 +41,14 @@ class FourModel(models.PrimitiveModel):
 four = Four()
 
 
+def _entry(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
+    """A pointer to entry i of an array, counted along its rows."""
+    return builder.gep(context.make_array(kind)(context, builder, array).data, [i])
+
+
 def _place(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
-    """A pointer to the four numbers from entry i of an array on, counted along its rows."""
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [i]), FOUR.as_pointer())
+    """A pointer to the four numbers from there on."""
+    return builder.bitcast(_entry(context, builder, kind, array, i), FOUR.as_pointer())
 
 
 def _check(array: Any) -> None:
@@ -98,6 +102,105 @@ def plus(typing, total, share, values):
         return builder.fadd(given[0], builder.fmul(_in_all(builder, given[1]), given[2]))
 
     return four(four, types.float64, four), code
+
+
+@intrinsic
+def filled(typing, number):
+    """A number in all lanes."""
+    return four(types.float64), lambda context, builder, signature, given: _in_all(builder, *given)
+
+
+@intrinsic
+def entry(typing, array, i):
+    """Entry i of an array, counted along its rows."""
+    _check(array)
+
+    def code(context, builder, signature, given):
+        return builder.load(_entry(context, builder, signature.args[0], *given))
+
+    return types.float64(array, types.uint64), code
+
+
+@intrinsic
+def put(typing, array, i, number):
+    """Write a number to where `entry` reads it."""
+    _check(array)
+
+    def code(context, builder, signature, given):
+        builder.store(given[2], _entry(context, builder, signature.args[0], given[0], given[1]))
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64, types.float64), code
+
+
+@intrinsic
+def times(typing, values, others):
+    """values · others"""
+    return four(four, four), lambda context, builder, signature, given: builder.fmul(*given)
+
+
+@intrinsic
+def sum_of(typing, values):
+    """Of all lanes, in a fixed order."""
+
+    def code(context, builder, signature, given):
+        lanes = [builder.extract_element(given[0], ir.IntType(32)(i)) for i in range(WIDTH)]
+        return builder.fadd(builder.fadd(lanes[0], lanes[2]), builder.fadd(lanes[1], lanes[3]))
+
+    return types.float64(four), code
+
+
+@lent
+def dot(a, i, b, j, count):
+    """⟨a, b⟩ of so many entries, from i and j on, counted along the rows."""
+    w, x, one = np.uint64(WIDTH), np.uint64(0), np.uint64(1)
+    even, odd = zero(), zero()
+    while x + w + w <= count:
+        even = plus(even, 1.0, times(load(a, i + x), load(b, j + x)))
+        odd = plus(odd, 1.0, times(load(a, i + x + w), load(b, j + x + w)))
+        x += w + w
+    if x + w <= count:
+        even = plus(even, 1.0, times(load(a, i + x), load(b, j + x)))
+        x += w
+    total = sum_of(plus(even, 1.0, odd))
+    while x < count:
+        total += entry(a, i + x) * entry(b, j + x)
+        x += one
+    return total
+
+
+@lent
+def inner(a, b):
+    """⟨a, b⟩"""
+    return dot(a, np.uint64(0), b, np.uint64(0), np.uint64(a.size))
+
+
+@lent
+def take_off(a, i, share, b, j, count):
+    """a ← a − share · b, so many entries from i and j on, counted along the rows."""
+    w, x, one = np.uint64(WIDTH), np.uint64(0), np.uint64(1)
+    while x + w <= count:
+        store(a, i + x, plus(load(a, i + x), -share, load(b, j + x)))
+        x += w
+    while x < count:
+        put(a, i + x, entry(a, i + x) - share * entry(b, j + x))
+        x += one
+
+
+@lent
+def rotate(a, i, j, c, s, count):
+    """(c, s; −s, c) times rows of so many entries, those from i and from j on."""
+    w, x, one = np.uint64(WIDTH), np.uint64(0), np.uint64(1)
+    while x + w <= count:
+        upper, lower = load(a, i + x), load(a, j + x)
+        store(a, i + x, plus(times(filled(c), upper), s, lower))
+        store(a, j + x, plus(times(filled(c), lower), -s, upper))
+        x += w
+    while x < count:
+        above, below = entry(a, i + x), entry(a, j + x)
+        put(a, i + x, c * above + s * below)
+        put(a, j + x, c * below - s * above)
+        x += one
 
 
 @part

@@ -9,7 +9,8 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from ...arrays import Floats
-from .layouts import Layout, compiled, drift, is_a, part, shared
+from .compiling import compiled, part, shared
+from .layouts import Layout, drift, is_a
 
 MOST_SWEEPS = 20_000  # more take too long, and rounding has the last word
 CHAINS = 8  # independent chains of updates in a sweep, to hide the latency of each

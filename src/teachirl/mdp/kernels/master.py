@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats, Ints
-from .blocks import add_scaled
-from .keeping import kept
-from .layouts import PART, compiled, part
-
-# Sums may be reordered, so that dot products use vector instructions.
-summed: Any = kept(fastmath={"reassoc", "contract"}, **PART)
+from .compiling import compiled, lent, part
+from .lanes import dot, take_off
+from .qr import append, drop, solve, solve_transposed
 
 # No column. A plain −1 is a type of its own to Numba, for which it would compile all over again.
 NOBODY = np.int64(-1)
-DEPENDENT = 1e-9  # a column adds nothing if less than this share of it sticks out of the others
+NONE = np.uint64(0)
+# Columns that promise less than this share of the best one's gain wait.
+FEW = 0.05
 
 
 class Pool(NamedTuple):
@@ -40,84 +39,48 @@ class Support(NamedTuple):
     R: Floats
 
 
-@summed
-def dot(a, b):
-    total = 0.0
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
+class Room(NamedTuple):
+    """Where pivots work: a difference [n]; steps and others of the free columns [n + 1]; the steps
+    of the bases [G]."""
+
+    new: Floats
+    along: Floats
+    step: Floats
+    mine: Ints
+    of_base: Floats
 
 
 @part
-def append(difference, q, R, m):
-    """Add a column to the factorisation q[:m]ᵀ R[:m, :m]; whether it is independent of the others.
-
-    Gram–Schmidt twice keeps the rows of q orthonormal to rounding. R[:m, m] is set in any case.
-    """
-    size = np.sqrt(dot(difference, difference))
-    rest = difference.copy()
-    R[:m, m] = 0.0
-    for _ in range(2):
-        for i in range(m):
-            along = dot(q[i], rest)
-            R[i, m] += along
-            for x in range(rest.size):
-                rest[x] -= along * q[i, x]
-    left = np.sqrt(dot(rest, rest))
-    if m == rest.size or not left > DEPENDENT * size:
-        return False
-    R[m, m] = left
-    for x in range(rest.size):
-        q[m, x] = rest[x] / left
-    return True
+def room_for(n, blocks):
+    return Room(
+        np.empty(n), np.empty(n + 1), np.empty(n + 1), np.empty(n + 1, np.int64), np.empty(blocks)
+    )
 
 
-@part
+@lent
 def multipliers(centre, t, r, theta):
     """theta ← centre − t r"""
     for x in range(theta.size):
         theta[x] = centre[x] - t * r[x]
 
 
-@part
-def drop(free, q, R, m, gone):
-    """Remove column `gone` of m from the factorisation, by rotations, and from free[:m]."""
+@lent
+def enter_difference(columns, j, anchor, q, R, m, new):
+    """Append the difference of two columns; whether it is independent of the others."""
+    for x in range(new.size):
+        new[x] = columns[j, x] - columns[anchor, x]
+    return append(new, q, R, m)
+
+
+@lent
+def without(free, m, gone):
+    """Take entry `gone` out of free[:m]."""
     for i in range(gone, m - 1):
         free[i] = free[i + 1]
-    for j in range(gone, m - 1):
-        for i in range(j + 2):
-            R[i, j] = R[i, j + 1]
-        a, b = R[j, j], R[j + 1, j]
-        length = np.hypot(a, b)
-        c, s = (a / length, b / length) if length > 0.0 else (1.0, 0.0)
-        R[j, j], R[j + 1, j] = length, 0.0
-        for i in range(j + 2, m):
-            upper, lower = R[j, i], R[j + 1, i]
-            R[j, i], R[j + 1, i] = c * upper + s * lower, c * lower - s * upper
-        for x in range(q.shape[1]):
-            upper, lower = q[j, x], q[j + 1, x]
-            q[j, x], q[j + 1, x] = c * upper + s * lower, c * lower - s * upper
 
 
-@part
-def back_solve(R, m, x):
-    for j in range(m - 1, -1, -1):
-        x[j] /= R[j, j]
-        for i in range(j):
-            x[i] -= R[i, j] * x[j]
-
-
-@part
-def forward_solve(R, m, x):
-    """x ← R⁻ᵀ x"""
-    for j in range(m):
-        x[j] /= R[j, j]
-        for i in range(j + 1, m):
-            x[i] -= R[j, i] * x[j]
-
-
-@part
-def forget(pool, support, m, leaving):
+@lent
+def forget(pool, support, m, leaving, room):
     """Take column `leaving` out of the support; gives back the new size of the factorisation."""
     columns, owner = pool.columns, pool.owner
     share, inside, base, free, q, R = support
@@ -127,12 +90,12 @@ def forget(pool, support, m, leaving):
     if base[block] != leaving:
         for i in range(m):
             if free[i] == leaving:
-                drop(free, q, R, m, i)
+                drop(q, R, m, i)
+                without(free, m, i)
                 return m - 1
         return m
     # The others of the block are kept as differences to its base: a new base, new differences.
-    mine = np.empty(m, np.int64)
-    count, best = 0, -1
+    mine, count, best = room.mine, 0, NOBODY
     i = np.int64(0)
     while i < m:
         if owner[free[i]] == block:
@@ -140,14 +103,15 @@ def forget(pool, support, m, leaving):
             count += 1
             if best < 0 or share[free[i]] > share[best]:
                 best = free[i]
-            drop(free, q, R, m, i)
+            drop(q, R, m, i)
+            without(free, m, i)
             m -= 1
         else:
             i += 1
     base[block] = best
     for i in range(count):
         if mine[i] != best:
-            if append(columns[mine[i]] - columns[best], q, R, m):
+            if enter_difference(columns, mine[i], best, q, R, m, room.new):
                 free[m] = mine[i]
                 m += 1
             else:  # cannot be but for rounding; its share goes to the base
@@ -162,11 +126,11 @@ def rebuild(pool, support, count):
     """Factorise the support's free[:count] anew; gives back how many of them are independent."""
     columns, owner = pool.columns, pool.owner
     share, inside, base, free, q, R = support
-    m = 0
+    new, m = np.empty(columns.shape[1]), 0
     for i in range(count):
         j = free[i]
         anchor = base[owner[j]]
-        if append(columns[j] - columns[anchor], q, R, m):
+        if enter_difference(columns, j, anchor, q, R, m, new):
             free[m] = j
             m += 1
         else:  # cannot be but for rounding; its share goes to the base
@@ -176,40 +140,41 @@ def rebuild(pool, support, count):
     return m
 
 
-@part
+@lent
 def residual_of(pool, support, m, r):
-    columns = pool.columns
+    columns, n = pool.columns, np.uint64(r.size)
     share, base, free = support.share, support.base, support.free
-    r[:] = 0.0
+    for x in range(r.size):
+        r[x] = 0.0
     for g in range(base.size):
-        for x in range(r.size):
-            r[x] += share[base[g]] * columns[base[g], x]
+        take_off(r, NONE, -share[base[g]], columns, np.uint64(base[g]) * n, n)
     for i in range(m):
-        for x in range(r.size):
-            r[x] += share[free[i]] * columns[free[i], x]
+        take_off(r, NONE, -share[free[i]], columns, np.uint64(free[i]) * n, n)
 
 
-@part
-def longest_step(pool, support, m, step, entering):
-    """How far the shares can move along `step` [m] (and the entering one up), and who stops it."""
+@lent
+def longest_step(pool, support, m, step, entering, of_base):
+    """How far the shares can move along `step` [m] (and the entering one up), and who stops it;
+    of_base [G] is how the bases move with them."""
     owner = pool.owner
     share, base, free = support.share, support.base, support.free
-    of_base = np.zeros(base.size)
+    for g in range(base.size):
+        of_base[g] = 0.0
     for i in range(m):
         of_base[owner[free[i]]] -= step[i]
     if entering >= 0:
         of_base[owner[entering]] -= 1.0
-    longest, who = np.inf, -1
+    longest, who = np.inf, NOBODY
     for i in range(m):
         if step[i] < 0.0 and share[free[i]] < -step[i] * longest:
             longest, who = share[free[i]] / -step[i], free[i]
     for g in range(base.size):
         if of_base[g] < 0.0 and share[base[g]] < -of_base[g] * longest:
             longest, who = share[base[g]] / -of_base[g], base[g]
-    return longest, who, of_base
+    return longest, who
 
 
-@part
+@lent
 def move(support, m, step, of_base, length):
     share, base, free = support.share, support.base, support.free
     for i in range(m):
@@ -218,48 +183,50 @@ def move(support, m, step, of_base, length):
         share[base[g]] = max(share[base[g]] + length * of_base[g], 0.0)
 
 
-@part
-def settle(pool, support, m, t, r, reduced):
+@lent
+def settle(pool, support, m, t, r, reduced, room):
     """Minimise over the support; columns whose share falls to 0 leave it.
 
     Of the support's `reduced` costs only differences to the base matter; they and r are kept up.
     """
-    owner = pool.owner
+    owner, n = pool.owner, np.uint64(r.size)
     base, free, q, R = support.base, support.free, support.q, support.R
-    along, step = np.empty(m), np.empty(m)
+    along, step, of_base = room.along, room.step, room.of_base
     while m > 0:
         for i in range(m):
             along[i] = (reduced[base[owner[free[i]]]] - reduced[free[i]]) / t
-        forward_solve(R, m, along)
+        solve_transposed(R, m, along)
         for i in range(m):
             step[i] = along[i]
-        back_solve(R, m, step)
-        longest, who, of_base = longest_step(pool, support, m, step, NOBODY)
+        solve(R, m, step)
+        longest, who = longest_step(pool, support, m, step, NOBODY, of_base)
         length = min(longest, 1.0)
         move(support, m, step, of_base, length)
         for i in range(m):
-            add_scaled(r, length * along[i], q[i])
+            take_off(r, NONE, -length * along[i], q, np.uint64(i) * n, n)
             floor = reduced[base[owner[free[i]]]]
             reduced[free[i]] = floor + (1.0 - length) * (reduced[free[i]] - floor)
         if longest >= 1.0:
             break
-        m = forget(pool, support, m, who)
+        m = forget(pool, support, m, who, room)
     return m
 
 
-@part
-def enter(pool, support, m, entering):
+@lent
+def enter(pool, support, m, entering, room):
     """Bring a column into the support; if it depends on the others, one of them makes room."""
     columns, owner = pool.columns, pool.owner
     share, inside, base, free, q, R = support
     block = owner[entering]
     inside[entering] = True
-    if append(columns[entering] - columns[base[block]], q, R, m):
+    if enter_difference(columns, entering, base[block], q, R, m, room.new):
         free[m] = entering
         return m + 1
-    step = -R[:m, m].copy()
-    back_solve(R, m, step)
-    longest, who, of_base = longest_step(pool, support, m, step, entering)
+    step, of_base = room.step, room.of_base
+    for i in range(m):
+        step[i] = -R[i, m]
+    solve(R, m, step)
+    longest, who = longest_step(pool, support, m, step, entering, of_base)
     move(support, m, step, of_base, longest)
     share[entering] = longest
     if who == base[block]:
@@ -273,8 +240,8 @@ def enter(pool, support, m, entering):
             inside[who] = False
             base[block] = entering
             return m
-    m = forget(pool, support, m, who)
-    if append(columns[entering] - columns[base[block]], q, R, m):
+    m = forget(pool, support, m, who, room)
+    if enter_difference(columns, entering, base[block], q, R, m, room.new):
         free[m] = entering
         return m + 1
     share[base[block]] += share[entering]
@@ -283,14 +250,27 @@ def enter(pool, support, m, entering):
     return m
 
 
-@summed
-def price(columns, cost, theta, chosen, reduced):
-    """reduced[j] ← c_j − ⟨theta, a_j⟩ for the chosen columns j."""
-    for j in chosen:
-        total = cost[j]
-        for x in range(theta.size):
-            total -= columns[j, x] * theta[x]
-        reduced[j] = total
+@lent
+def price(pool, theta, chosen, count, reduced):
+    """reduced[j] ← c_j − ⟨theta, a_j⟩ for the columns j in chosen[:count]."""
+    columns, cost, n = pool.columns, pool.cost, np.uint64(theta.size)
+    for i in range(count):
+        j = chosen[i]
+        reduced[j] = cost[j] - dot(columns, np.uint64(j) * n, theta, NONE, n)
+
+
+@lent
+def first_to_enter(pool, support, chosen, count, reduced, least):
+    """Who of chosen[:count] has the lowest reduced cost below its block's base, by more than
+    `least`; NOBODY if none has."""
+    owner, inside, base = pool.owner, support.inside, support.base
+    gain, entering = least, NOBODY
+    for i in range(count):
+        j = chosen[i]
+        mine = reduced[base[owner[j]]] - reduced[j]
+        if mine > gain and not inside[j]:
+            gain, entering = mine, j
+    return entering
 
 
 @compiled
@@ -304,6 +284,7 @@ def minimise(pool, n, support, m, centre, t, enough, floor, pivots, r, theta, re
     columns, cost, owner = pool.columns, pool.cost, pool.owner
     inside, base, free = support.inside, support.base, support.free
     blocks = base.size
+    room = room_for(theta.size, blocks)
     best = np.empty(blocks, np.int64)
     everyone = np.arange(n)
     candidates = np.empty(n, np.int64)
@@ -313,25 +294,23 @@ def minimise(pool, n, support, m, centre, t, enough, floor, pivots, r, theta, re
         for _ in range(2):
             residual_of(pool, support, m, r)
             multipliers(centre, t, r, theta)
-            price(columns, cost, theta, free[:m], reduced)
-            price(columns, cost, theta, base, reduced)
-            m = settle(pool, support, m, t, r, reduced)
+            price(pool, theta, free, m, reduced)
+            price(pool, theta, base, blocks, reduced)
+            m = settle(pool, support, m, t, r, reduced, room)
         residual_of(pool, support, m, r)
         multipliers(centre, t, r, theta)
-        price(columns, cost, theta, everyone, reduced)
+        price(pool, theta, everyone, n, reduced)
         for g in range(blocks):
             best[g] = base[g]
-        count = 0
         for j in range(n):
-            if reduced[j] < reduced[base[owner[j]]] and not inside[j]:
-                candidates[count] = j
-                count += 1
             if reduced[j] < reduced[best[owner[j]]]:
                 best[owner[j]] = j
-        gap, value, noise = 0.0, 0.0, 0.0
+        gap, most, value, noise = 0.0, 0.0, 0.0, 0.0
         for g in range(blocks):
             value += reduced[best[g]]
-            gap += reduced[base[g]] - reduced[best[g]]
+            gain = reduced[base[g]] - reduced[best[g]]
+            gap += gain
+            most = max(most, gain)
             terms = abs(cost[base[g]])
             for x in range(theta.size):
                 entry = columns[base[g], x]
@@ -340,24 +319,25 @@ def minimise(pool, n, support, m, centre, t, enough, floor, pivots, r, theta, re
         # Reduced costs that differ by less than their rounding, theta's included, are equal: to
         # pivot for such a gain can go on for ever.
         noise *= floor
-        if not gap > max(enough, blocks * noise) or done >= pivots or count == 0:
+        if not gap > max(enough, blocks * noise) or done >= pivots:
             return m, gap, value, done
-        # Those who could improve matters, until none of them can; then look at all again.
-        before = done
+        # Those who promise most, until none of them can improve matters; then look at all again.
+        before, least, count = done, max(0.25 * enough / blocks, noise), 0
+        for j in range(n):
+            gain = reduced[base[owner[j]]] - reduced[j]
+            if gain > least and gain >= FEW * most and not inside[j]:
+                candidates[count] = j
+                count += 1
         while done < pivots:
-            gain, entering = max(0.25 * enough / blocks, noise), NOBODY
-            for i in range(count):
-                j = candidates[i]
-                if not inside[j] and reduced[base[owner[j]]] - reduced[j] > gain:
-                    gain, entering = reduced[base[owner[j]]] - reduced[j], j
+            entering = first_to_enter(pool, support, candidates, count, reduced, least)
             if entering < 0:
                 break
-            m = enter(pool, support, m, entering)
-            m = settle(pool, support, m, t, r, reduced)
+            m = enter(pool, support, m, entering, room)
+            m = settle(pool, support, m, t, r, reduced, room)
             done += 1
             multipliers(centre, t, r, theta)
-            price(columns, cost, theta, candidates[:count], reduced)
-            price(columns, cost, theta, base, reduced)
+            price(pool, theta, candidates, count, reduced)
+            price(pool, theta, base, blocks, reduced)
             for i in range(m):
                 reduced[free[i]] = reduced[base[owner[free[i]]]]
         if done == before:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...precision import EPS
+from .compiling import compiled, part
 from .lanes import back_up
-from .layouts import compiled, part
 
 LOOK, FARTHEST = 5, 15  # steps between two looks at the residual, at first and at most
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from ...arrays import Floats
 from ...precision import EPS
 from .aims import extremes, length
-from .layouts import Layout, StateReward, compiled
+from .compiling import compiled
+from .lanes import inner
+from .layouts import Layout, StateReward
 from .linear import copy, push
-from .master import dot
 from .sweeps import PLACES, plan
 
 # Not plain numbers, which are types of their own to Numba: it would compile `plan` all over again.
@@ -85,7 +86,7 @@ def best_share(ahead, missing):
     if miss == 0.0 or reach == 0.0:
         return 0.0
     # Divided first, so that no square under- or overflows.
-    return min(max(miss / reach * (dot(ahead, missing / miss) / reach), 0.0), 1.0)
+    return min(max(miss / reach * (inner(ahead, missing / miss) / reach), 0.0), 1.0)
 
 
 @compiled
@@ -128,7 +129,7 @@ def walk(world, aim, mixture, standing, history):
         q /= length(q)
         copy(q, mixture.weights)
         for s in range(n):
-            rewards[s] = dot(features[s], q)
+            rewards[s] = inner(features[s], q)
         least, most = extremes(rewards)
         v = mixture.values
         for s in range(n):
@@ -159,7 +160,7 @@ def walk(world, aim, mixture, standing, history):
             x[world.offsets[s] + mixture.choice[s]] = visits[s]
             for i in range(width):
                 mu[i] += visits[s] * features[s, i]
-        near = dot(q, aim.target) - hoped - discount / (1.0 - discount) * high
+        near = inner(q, aim.target) - hoped - discount / (1.0 - discount) * high
         miss, near, gap, idle, ended = advance(aim, mixture, standing, mu, x, near)
         standing = Standing(miss, near, gap, idle, ended)
         history[taken] = length(aim.units * (aim.target - mixture.mu))

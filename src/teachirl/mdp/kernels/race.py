@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .layouts import compiled
+from .compiling import compiled
 
 
 @compiled

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats
-from .layouts import compiled, part
+from .compiling import compiled, part
 
 
 class Sets(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .layouts import kernel
+from .compiling import kernel
 
 # A sum may be reordered, so that it can be done in parallel lanes. NaN and ∞ keep their meaning.
 # Without the lock of the interpreter, threads can share a pass.

@@ -9,8 +9,8 @@ import numpy as np
 
 from .block_elimination import eliminate, substitute, substitute_transposed
 from .chains import reordered
+from .compiling import compiled, part
 from .components import strong_components
-from .layouts import compiled, part
 from .linear import Flow
 from .mixing import flow_error, flow_left, rows_back, rows_in, settle_values, sizes, values_left
 

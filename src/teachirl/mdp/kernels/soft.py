@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .aims import extremes
-from .layouts import compiled, part
+from .compiling import compiled, part
 from .linear import STEPS, bicgstab, copy, rest_of_flow, sweep_flow
 
 # Policy iteration may take some rounds to get anywhere; after so many, sweeps must do.

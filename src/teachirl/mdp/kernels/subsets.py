@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...precision import RESIDUAL
-from .layouts import kernel
+from .compiling import kernel
 
 _compiled: Any = kernel(fastmath={"reassoc", "contract", "nsz"})
 

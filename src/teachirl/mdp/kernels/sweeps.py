@@ -6,16 +6,15 @@ import numpy as np
 from numba.extending import overload
 
 from .aims import PAUSED, extremes
+from .compiling import compiled, part
 from .layouts import (
     Table,
     bellman,
-    compiled,
     drift,
     is_a,
     is_deterministic,
     is_table,
     pair_reward,
-    part,
 )
 from .linear import CHAINS, LEFT, STEPS, Following, bicgstab, copy, stretch
 
