@@ -51,7 +51,7 @@ class Watched:
 
 def situations(trials: int, rounds: int) -> list[Situation]:
     settings = find("fig5").full
-    learner = ti.learners.Projection(settings.tolerance, max_steps=settings.max_steps)
+    learner = ti.learners.Projection(settings.tolerance)
     found: list[Situation] = []
     for trial in range(trials):
         mdp = ti.worlds.gridworld(settings.size, settings.block, discount=settings.discount)
@@ -70,9 +70,8 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=default)
     options = parser.parse_args()
     settings = find("fig5").full
-    steps = {"max_steps": settings.max_steps}
-    paper = ti.learners.Projection(settings.tolerance, **steps)
-    plain = Uncompiled(settings.tolerance, **steps)
+    paper = ti.learners.Projection(settings.tolerance)
+    plain = Uncompiled(settings.tolerance)
     point = ti.learners.MinNormPoint(settings.tolerance)
     teachers: dict[str, ti.teachers.Teacher] = {
         "as it is": ti.teachers.PerfGreedy(paper),
