@@ -115,8 +115,13 @@ class Reached:
 AnyChain: TypeAlias = Chain | Reached
 
 
+def within(chain: AnyChain) -> tuple[Any, Chain]:
+    """Which states a chain is of, as an index, and the chain of these alone."""
+    return (chain.states, chain.chain) if isinstance(chain, Reached) else (slice(None), chain)
+
+
 def chain_from(mdp: MDP, policy: Policy, starts: NDArray[Any], sparse: bool = True) -> AnyChain:
-    """The chain of a policy as far as it is of use for visits from these states, each once."""
+    """The chain of a policy as far as it is of use for visits from these states."""
     if mdp.n_states < MANY_STATES or not 0 < FEW_STARTS * len(starts) <= mdp.n_states:
         return chain_of(mdp, policy, sparse)
     dynamics, rows = mdp.dynamics, mdp.dynamics.transitions

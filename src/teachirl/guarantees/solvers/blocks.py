@@ -29,10 +29,13 @@ from ...mdp.kernels.blocks import (
     share_out,
 )
 from ...mdp.model import MDP
-from ...mdp.occupancy import AnyChain, Reached, chain_from, chain_of, state_flow
+from ...mdp.occupancy import AnyChain, chain_from, chain_of, state_flow, within
+from ...mdp.plan import Plan
 from ...mdp.policy import Policy
 from ...mdp.right_hand_sides import LANES, Method
 from ...precision import EPS
+from .start_states import even_bounds, in_order
+from .variants import FAR, AnyPolicy, Variants, made, worthwhile
 
 # From this many states on, threads share the work.
 LARGE = 200_000
@@ -73,16 +76,19 @@ class Blocks:
     def __init__(self, mdp: MDP, directions: Floats | None, count: int) -> None:
         self.mdp = mdp
         self.directions = None if directions is None else np.ascontiguousarray(directions.T)
-        self.states = _in_order(mdp)
-        self.bounds = _even_bounds(mdp.start[self.states], count)
+        self.states = in_order(mdp)
+        self.bounds = even_bounds(mdp.start[self.states], count)
         self.masses = np.add.reduceat(mdp.start[self.states], self.bounds[:-1])
         self._dense = 0  # policies in a row that elimination did not suit
         self._everywhere = False  # whether the last policy got nearly everywhere
         self._rewards: Floats | None = None
         self._guess: Floats | None = None  # values of the last policy
         self._hard = False  # whether they were not found easily
-        # Of each, [reached, G], and which states these are.
-        self._visits: WeakKeyDictionary[Policy, tuple[Any, Floats]] = WeakKeyDictionary()
+        # Of each, see `_keep`, and which states these are.
+        self._visits: WeakKeyDictionary[AnyPolicy, tuple[Any, Floats, Floats]]
+        self._visits = WeakKeyDictionary()
+        self._plans = 0
+        self._idle = np.zeros(mdp.n_pairs, np.bool_)  # pairs whose variants differ in nothing
         self._chains: WeakKeyDictionary[Policy, AnyChain] = WeakKeyDictionary()
         self._entries = 0  # of these, and of those that were too many
         self._work: list[Any] = []
@@ -94,6 +100,16 @@ class Blocks:
     def count(self) -> int:
         """G; not more than there are start states"""
         return len(self.bounds) - 1
+
+    @property
+    def _few(self) -> bool:
+        """Whether there are so few blocks that visits from them are sooner found than values."""
+        return MANY * self.count <= self.width
+
+    @cached_property
+    def _varied(self) -> bool:
+        """Whether variants of plans are of use."""
+        return self._few and not self.mdp.dynamics.deterministic and worthwhile(self.mdp)
 
     @property
     def width(self) -> int:
@@ -108,7 +124,7 @@ class Blocks:
         if policy.pairs is not None and self.mdp.dynamics.deterministic:
             return self._by_paths(policy.pairs)
         wide = self.width > self.count and self.width * self.mdp.n_states > WIDE
-        if wide or MANY * self.count <= self.width:
+        if wide or self._few:
             return self._by_visits(policy)
         return self._by_values(policy, share)
 
@@ -118,15 +134,16 @@ class Blocks:
         or where it is found so easily that plans need no better guess."""
         return self._guess[:, : self.width] if self._guess is not None and self._hard else None
 
-    def visits(self, policy: Policy, shares: Floats, share: float = 0.0) -> Floats:
+    def visits(self, policy: AnyPolicy, shares: Floats, share: float = 0.0) -> Floats:
         """The state occupancy [S] of the policy if block g starts with probability ∝ shares[g]; it
         may be off by this share, if it is more than rounding."""
         mdp = self.mdp
         if policy in self._visits:
-            there, visits = self._visits[policy]
+            there, visits, mix = self._visits[policy]
             mixed = np.zeros(mdp.n_states)
-            mixed[there] = visits @ shares
+            mixed[there] = visits @ (mix @ shares)
             return mixed
+        policy = made(policy)
         start = np.zeros(mdp.n_states)
         share_out(mdp.start, self.states, self.bounds, shares, start)
         if signed := bool(shares.min() < 0.0):
@@ -137,7 +154,7 @@ class Blocks:
         return found if signed else np.maximum(found, 0.0)
 
     def blend(
-        self, policies: Mapping[int, Policy], shares: Mapping[int, Floats], share: float = 0.0
+        self, policies: Mapping[int, AnyPolicy], shares: Mapping[int, Floats], share: float = 0.0
     ) -> Floats:
         """The occupancy [P] where block g follows policy i with probability ``shares[i][g]``.
 
@@ -147,7 +164,7 @@ class Blocks:
         mdp, x = self.mdp, np.zeros(self.mdp.n_pairs)
         found = self._spread(lambda i: self.visits(policies[i], shares[i], share), list(shares))
         for visits, source in zip(found, shares, strict=True):
-            policy = policies[source]
+            policy = made(policies[source])
             if policy.pairs is not None:
                 add_visits(x, policy.pairs, visits)
             else:
@@ -160,18 +177,19 @@ class Blocks:
             return None
         chain = self._chains.get(policy)
         if chain is None:
-            chain = self._new_chain(policy)
+            chain = self._new_chain(policy, self.states)
             self._entries += len(chain.rows.data)
             if self._entries <= ENTRIES:
                 self._chains[policy] = chain
         return chain
 
-    def _new_chain(self, policy: Policy) -> AnyChain:
-        """As far as the policy gets, if those before it did not get nearly everywhere."""
+    def _new_chain(self, policy: Policy, starts: NDArray[np.uint32]) -> AnyChain:
+        """As far as the policy gets from there, if those before it did not get nearly
+        everywhere."""
         sparse = self._dense < TRIES
         if self._everywhere:
             return chain_of(self.mdp, policy, sparse)
-        chain = chain_from(self.mdp, policy, self.states, sparse)
+        chain = chain_from(self.mdp, policy, starts, sparse)
         reached = len(chain.rows.indptr) - 1
         self._everywhere = reached > NEARLY * self.mdp.n_states
         return chain
@@ -271,21 +289,50 @@ class Blocks:
 
     def _by_visits(self, policy: Policy) -> Floats:
         """Where directions are many and blocks are few: how often each block is where, [S, G]."""
-        mdp, chain = self.mdp, self._new_chain(policy)
-        there: Any = slice(None)
-        if isinstance(chain, Reached):
-            there, chain = chain.states, chain.chain
+        there, chain = within(self._new_chain(policy, self.states))
         found = chain.visits(self._sources[there])
         self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
         visits = np.maximum(found.x, 0.0)
-        if len(self._sources) * self.count <= KEPT:
-            self._visits[policy] = there, visits
-        rows: Any = there
+        self._keep(policy, there, visits, np.eye(self.count))
+        return self._seen(policy, there, visits)
+
+    def around(
+        self, plan: Plan, weights: Floats, share: float = 0.0
+    ) -> tuple[list[AnyPolicy], Floats]:
+        """The policy of a plan for these weights [k], and if blocks are few, `variants` of it; and
+        the `columns` of each, [m, G, n]."""
+        policy, count = plan.policy, self.count
+        self._plans += 1
+        if self._plans <= FAR or self._dense > 0 or not self._varied:
+            return [policy], self.columns(policy, share)[None]
+        room = -(count + self.width) % LANES + self.width
+        rewards = self.mdp.earned(weights)
+        near = Variants(self.mdp, self.states, self._idle, plan, rewards, room)
+        there, chain = within(self._new_chain(policy, near.starts))
+        found = chain.visits(near.sources(self._sources[there], there))
+        self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
+        seen, mixes = self._seen(policy, there, found.x), near.mixes(found.x)
+        if self.mdp.features_per_pair:
+            seen[count:] += self._along(near.features()) / self.mdp.discount
+        columns = mixes.transpose(0, 2, 1) @ seen
+        policies, taken = near.that_differ(columns)
+        for each, mix in zip(policies, mixes[taken], strict=True):
+            self._keep(each, there, found.x, mix)
+        return policies, columns[taken]
+
+    def _keep(self, policy: AnyPolicy, there: Any, visits: Floats, mix: Floats) -> None:
+        """That the visits from each block are `visits` [n, m] times `mix` [m, G]."""
+        if visits.size <= KEPT:
+            self._visits[policy] = there, visits, mix
+
+    def _seen(self, policy: Policy, there: Any, visits: Floats) -> Floats:
+        """What is met along the directions, [m, n], where the policy goes so often, [reached, m]"""
+        mdp, rows = self.mdp, there
         if mdp.features_per_pair:
             rows = None if policy.pairs is None else policy.pairs[there]
         if self._tabled and rows is not None:
             return np.asarray(visits.T.dot(self._all_rewards()[rows]))
-        everywhere = np.zeros((mdp.n_states, self.count))
+        everywhere = np.zeros((mdp.n_states, visits.shape[1]))
         everywhere[there] = visits
         visits = everywhere
         if mdp.features_per_pair and policy.pairs is not None:
@@ -331,7 +378,7 @@ class Blocks:
     def _along(self, expectations: Floats) -> Floats:
         if self.directions is None:
             return expectations
-        out = np.empty((self.count, self.directions.shape[1]))
+        out = np.empty((len(expectations), self.directions.shape[1]))
         product(expectations, self.directions, out)
         return out
 
@@ -351,28 +398,3 @@ def block_count(mdp: MDP, rank: int) -> int:
             return 400
         return 16 if rank <= 24 and mdp.n_states <= 1000 else 64
     return 64 if mdp.n_states <= 4096 else 256
-
-
-def _even_bounds(masses: Floats, count: int) -> Ints:
-    """Where to cut so that the parts, none of them empty, have about the same mass."""
-    if count >= len(masses):
-        return np.arange(len(masses) + 1)
-    marks = np.cumsum(masses) * (count / masses.sum())
-    cuts = np.searchsorted(marks, np.arange(1, count) - 1e-9) + 1
-    return np.unique(np.concatenate([[0], cuts, [len(masses)]]))
-
-
-def _in_order(mdp: MDP) -> NDArray[np.uint32]:
-    """The start states, those with the same feature together: blocks that differ make better cuts.
-
-    States that are numbered one after the other are taken to be near each other anyway.
-    """
-    states = np.flatnonzero(mdp.start > 0.0).astype(np.uint32)
-    features: Any = mdp.features
-    dense = isinstance(features, np.ndarray)
-    if dense or mdp.features_per_pair or features.nnz > mdp.n_states:
-        return states
-    first = np.full(mdp.n_states, -1, dtype=np.int64)
-    some = np.diff(features.indptr) > 0
-    first[some] = features.indices[features.indptr[:-1][some]]
-    return states[np.argsort(first[states], kind="stable")]

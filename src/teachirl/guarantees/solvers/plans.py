@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -12,12 +13,14 @@ import numpy as np
 from ...arrays import Floats
 from ...mdp.model import MDP
 from ...mdp.occupancy import expectation_error, expectations_of, occupancy, policy_from_occupancy
+from ...mdp.plan import Plan
 from ...mdp.planning import optimal_policy
 from ...mdp.policy import Policy
 from ...precision import SOLVED, up
 from ..bounds import lower_bound
 from .blocks import Blocks
 from .master import Master
+from .variants import AnyPolicy
 from .view_coordinates import ViewCoordinates
 
 # Columns may be off by this share of how close the bounds are to be: what they model is.
@@ -58,6 +61,7 @@ class Past:
 
     def __init__(self) -> None:
         self._tables: deque[Floats] = deque(maxlen=NEAR)
+        self.plan: tuple[Plan, Floats] | None = None  # the last one, and its weights [k]
 
     def add(self, values: Floats) -> None:
         """Take down the values [S, r + 1] of a policy along B and w."""
@@ -105,6 +109,8 @@ class Case:
             best = self.past.best(theta)
             guess = guess if best is None else best
         plan = optimal_policy(self.mdp, -q, tolerance=tolerance, guess=guess)
+        if self.past is not None:
+            self.past.plan = plan, -q
         return Planned(plan.policy, plan.lower, plan.upper, plan.values)
 
     def proved(self, theta: Floats) -> float:
@@ -177,10 +183,11 @@ class OwnPlans:
     def __init__(self, case: Case, count: int) -> None:
         self.case = case
         self.blocks = Blocks(case.mdp, np.vstack([case.sight.basis, case.w]), count)
-        self.policies: dict[int, Policy] = {}
+        self.policies: dict[int, AnyPolicy] = {}
         self.columns: dict[int, Floats] = {}
         self.mixture: dict[int, Floats] | None = None
         self._origin = self.blocks.masses[:, None] * np.append(case.shown, case.earned)
+        self._added = 0  # since those were dropped that nobody uses
         self._share = 0.0  # what columns may be off by, of what they could be
         self._blended: tuple[dict[int, Floats], Floats] | None = None
         self._counted = self._missed = np.zeros(self.blocks.width)
@@ -191,14 +198,22 @@ class OwnPlans:
         if case.policy is not None:
             self._origin = self.blocks.columns(case.policy)
             self._note()
-            self._add(case.policy, np.zeros_like(self._origin), master)
+            self._add([case.policy], np.zeros_like(self._origin)[None], master)
             self.mixture = {0: np.ones(self.blocks.count)}
 
     def put(self, policy: Policy, master: Master) -> Floats:
-        columns: Floats = self.blocks.columns(policy, self._share) - self._origin
+        policies, columns = self._around(policy)
+        columns -= self._origin
         self._note()
-        self._add(policy, columns, master)
-        return columns
+        self._add(policies, columns, master)
+        return np.asarray(columns[0])
+
+    def _around(self, policy: Policy) -> tuple[list[AnyPolicy], Floats]:
+        """The policy, and variants of it if it is the last plan's; and their columns [m, G, n]."""
+        past = self.case.past
+        if past is None or past.plan is None or past.plan[0].policy is not policy:
+            return [policy], self.blocks.columns(policy, self._share)[None]
+        return self.blocks.around(*past.plan, self._share)
 
     def _note(self) -> None:
         """Take down what the last policy is worth, if that is known."""
@@ -253,11 +268,18 @@ class OwnPlans:
         self._blended = mixture, x
         return x
 
-    def _add(self, policy: Policy, columns: Floats, master: Master) -> None:
-        number = max(self.policies, default=-1) + 1
-        self.policies[number], self.columns[number] = policy, columns
-        master.add(columns[:, :-1], columns[:, -1], np.arange(self.blocks.count), number)
-        if len(self.policies) % 64 == 0:
+    def _add(self, policies: Sequence[AnyPolicy], columns: Floats, master: Master) -> None:
+        """Add the columns [m, G, n] of policies."""
+        first, count = max(self.policies, default=-1) + 1, self.blocks.count
+        numbers = range(first, first + len(policies))
+        self.policies.update(zip(numbers, policies, strict=True))
+        self.columns.update(zip(numbers, columns, strict=True))
+        rows, owner = columns.reshape(-1, columns.shape[2]), np.arange(count)
+        sources = np.repeat(numbers, count)
+        master.add(rows[:, :-1], rows[:, -1], np.tile(owner, len(policies)), sources)
+        self._added += len(policies)
+        if self._added >= 64:
+            self._added = 0
             held = master.sources() | set(self.mixture or ())
             self.policies = {i: p for i, p in self.policies.items() if i in held}
             self.columns = {i: c for i, c in self.columns.items() if i in held}

@@ -47,8 +47,8 @@ def outflow(offsets, chances, indptr, indices, data):
 
 @compiled
 def outflow_from(offsets, chances, indptr, indices, data, starts):
-    """The same, only of the states that are reached from some, each of them once; they are numbered
-    as they are met, and last come the states that have these numbers."""
+    """The same, only of the states that are reached from some; they are numbered as they are met,
+    and last come the states that have these numbers."""
     n = offsets.size - 1
     most = 0
     for p in range(chances.size):
@@ -56,8 +56,9 @@ def outflow_from(offsets, chances, indptr, indices, data, starts):
             most += indptr[p + 1] - indptr[p]
     number, states, size = np.full(n, -1, np.int64), np.empty(n, np.uint32), 0
     for s in starts:
-        number[s], states[size] = size, s
-        size += 1
+        if number[s] < 0:
+            number[s], states[size] = size, s
+            size += 1
     first = np.empty(n + 1, np.int64)
     targets, shares = np.empty(most, np.uint32), np.empty(most)
     place = np.full(n, -1, np.int64)
@@ -83,6 +84,67 @@ def outflow_from(offsets, chances, indptr, indices, data, starts):
         i += 1
     first[size] = end
     return first[: size + 1], targets[:end], shares[:end], states[:size]
+
+
+@compiled
+def nearly_best(
+    offsets, indptr, indices, data, discount, rewards, values, pairs, start, starts, left_out, rare,
+    most,
+):  # fmt: skip
+    """Other pairs than a policy takes, of states where it often is: those that lose least if they
+    are taken once, at most so many, the least first.
+
+    The policy takes `pairs` [S] and is worth about `values` [S]; rewards are [S], or [P] a pair; it
+    starts in the states `starts`. How often it is in a state is counted the first time round; from
+    states that are more rare it is not followed. Pairs that are `left_out` [P] are not looked at.
+    """
+    n = offsets.size - 1
+    often, states, size = np.zeros(n), np.empty(n, np.uint32), 0
+    for s in starts:
+        often[s], states[size] = start[s], s
+        size += 1
+    found, losses, count = np.empty(most, np.int64), np.empty(most), 0
+    i = 0
+    while i < size:
+        s = np.uint64(states[i])
+        i += 1
+        if often[s] < rare:
+            continue
+        mine = np.uint64(pairs[s])
+        worth = rewards[s if rewards.size == n else mine]
+        for j in range(indptr[mine], indptr[mine + np.uint64(1)]):
+            t, share = indices[j], discount * data[j]
+            worth += share * values[t]
+            if often[t] == 0.0 and often[s] * share > 0.0:
+                states[size] = t
+                size += 1
+            often[t] += often[s] * share
+        for p in range(np.uint64(offsets[s]), np.uint64(offsets[s + np.uint64(1)])):
+            if p == mine or left_out[p]:
+                continue
+            loss = worth - rewards[s if rewards.size == n else p]
+            for j in range(indptr[p], indptr[p + np.uint64(1)]):
+                loss -= discount * data[j] * values[indices[j]]
+            if count == most and not loss < losses[most - 1]:
+                continue
+            count = min(count + 1, most)
+            k = count - 1
+            while k > 0 and loss < losses[k - 1]:
+                found[k], losses[k] = found[k - 1], losses[k - 1]
+                k -= 1
+            found[k], losses[k] = p, loss
+    return found[:count]
+
+
+@compiled
+def add_exchanges(indptr, indices, data, taken, others, place, sources, first):
+    """sources[place, first + i] ← row others[i] less row taken[i], for each i."""
+    for i in range(others.size):
+        column = first + i
+        for j in range(indptr[others[i]], indptr[others[i] + 1]):
+            sources[place[indices[j]], column] += data[j]
+        for j in range(indptr[taken[i]], indptr[taken[i] + 1]):
+            sources[place[indices[j]], column] -= data[j]
 
 
 @compiled
