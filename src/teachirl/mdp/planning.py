@@ -257,11 +257,12 @@ def _plan(
 def _by_components(mdp: MDP, world: Components, about: tuple[Any, ...]) -> Any:
     """What `plan_by_components` finds."""
     n = mdp.n_states
-    kept = (np.zeros(kernels.by_components.PLACES), np.empty((3, n)), np.empty(mdp.n_pairs))
+    # At once, as of small worlds arrays take longer to be made than to be filled.
+    kept = np.zeros(kernels.by_components.PLACES + 3 * n + mdp.n_pairs)
     choice = np.empty(n, CHOICE)
     while True:
         clock.look()
-        found = kernels.plan_by_components(*world, *about, *kept, choice, kernels.PIECE)
+        found = kernels.plan_by_components(*world, *about, kept, choice, kernels.PIECE)
         if found[-1] != kernels.PAUSED:
             return found
 

@@ -252,18 +252,21 @@ def note(state, mine):
 def plan_by_components(
     moved, indptr, indices, data, order, bounds, scale, start, offsets, rewards, guess,
     weights, entries, longest, relative, discount, tolerance, rounds,
-    state, memory, r, choice, piece,
+    kept, choice, piece,
 ):  # fmt: skip
     """All that `planning` does, component by component; moved to start are those of `Components`.
 
     offsets [S + 1] are those of the pairs of states; rewards are [S], or [P] a pair; guess is [S],
     or empty; the rest is as for `aims`. Gives back the values and the pairs taken [S]; the bounds;
     the rounds; and how it ended: after `piece` entries it pauses, and goes on when it is called
-    with the same again. state [PLACES] is all 0 before the first call, and memory [3, S], r [P] and
-    choice [S] keep what it has.
+    with the same again. `kept` [PLACES + 3 S + P], all 0 before the first call, and choice [S] have
+    what it knows until then.
     """
     layout = Sparse(moved, indptr, indices, data, 0)
     n = order.size
+    state, r = kept[:PLACES], kept[PLACES + 3 * n :]
+    memory = kept[PLACES : PLACES + 3 * n].reshape((3, n))
+    v, backed_up, reached = memory[0], memory[1], memory[2]
     values, pairs = np.empty(n), np.empty(n, np.int64)
     least, most, asked, target, tie, limit, slack, per_value, largest = aims(
         rewards, weights, entries, longest, n, relative, discount, tolerance, rounds
@@ -271,7 +274,6 @@ def plan_by_components(
     if asked == np.inf:
         return values, pairs, -np.inf, np.inf, 0, TOO_LARGE
     lowest, highest = least / (1.0 - discount), most / (1.0 - discount)  # all values are there
-    v, backed_up, reached = memory[0], memory[1], memory[2]
     pair = 0
     for i in range(n if state[BEGUN] == 0.0 else 0):
         s = order[i]
