@@ -16,6 +16,7 @@ from teachirl.mdp import evaluation, occupancy, right_hand_sides
 from teachirl.mdp.evaluation import Chain, Usual
 from teachirl.mdp.kernels.band import in_breadth
 from teachirl.mdp.kernels.chains import transposed, without_loops
+from teachirl.mdp.kernels.mixing import flow_left, iterate, sizes, values_left
 from teachirl.mdp.occupancy import Reached, chain_of, policy_transitions, state_occupancy
 from teachirl.mdp.right_hand_sides import Method
 from teachirl.testing import mdps, policies
@@ -118,6 +119,66 @@ def test_small_chains_are_solved_as_large_ones_are(kind, monkeypatch):
                 assert one.method is other.method
                 ways.add(one.method)
     assert Method.ELIMINATION in ways
+
+
+@pytest.mark.parametrize("columns", [1, 3, 4, 6, 8, 13])
+def test_what_is_left_over_is_what_a_dense_product_leaves(columns):
+    """Four lanes at a time, and those beside them; what is no number, as `min` and `max` do."""
+    rng = np.random.default_rng(columns)
+    rows = rows_of("sparse", 17, rng)
+    dense, operator = 0.9 * rows.toarray(), chain_from(rows, 0.9).rows
+    b, x = rng.standard_normal((2, 17, columns))
+    x[0, -1] = -0.0
+    off, out = b - x + dense @ x, np.empty_like(x)
+    for found, wanted in zip(
+        (*values_left(operator, b, x, out), out),
+        (off.min(axis=0), off.max(axis=0), np.abs(x).max(axis=0), off),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-14)
+    off = b - x + dense.T @ x
+    for found, wanted in zip(
+        (*flow_left(operator, b, x, out), out),
+        (np.abs(off).sum(axis=0), np.abs(x).sum(axis=0), off),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-13)
+    most, total = sizes(x)
+    assert np.array_equal(most, np.abs(x).max(axis=0))
+    np.testing.assert_allclose(total, np.abs(x).sum(axis=0), rtol=1e-14)
+    # What broke down in one column is not taken for good, nor does it matter to the others.
+    for lane in range(columns):
+        broken = x.copy()
+        broken[:, lane] = np.nan
+        low, high, _ = values_left(operator, b, broken, out)
+        missed = 0.5 * (high - low)
+        assert (missed >= 0.0).tolist() == [other != lane for other in range(columns)]
+        left, _ = flow_left(operator, b, broken, out)
+        assert np.isnan(left).tolist() == [other == lane for other in range(columns)]
+        assert np.isnan(sizes(broken)[1]).tolist() == [other == lane for other in range(columns)]
+        broken[:, lane] = x[:, lane]
+        broken[3, lane] = np.nan
+        assert np.isnan(flow_left(operator, b, broken, out)[0][lane])
+
+
+@pytest.mark.parametrize("sums", [False, True])
+@pytest.mark.parametrize("columns", [1, 4, 6, 8])
+def test_iteration_stops_where_no_lane_changes_more_than_it_may(columns, sums):
+    rng = np.random.default_rng(columns)
+    rows = rows_of("dense", 11, rng)
+    dense, operator = 0.9 * rows.toarray(), chain_from(rows, 0.9).rows
+    b, goals = rng.standard_normal((11, columns)), np.full(columns, 1e-6)
+    b[:, -1] *= 1e3  # it decides
+    x = b.copy()
+    took = iterate(operator, b, x, goals, sums, 25, 1000, np.zeros(3), 1000)
+    assert 0 < took < 1000
+    steps = [b]
+    for _ in range(took):
+        steps.append(b + dense @ steps[-1])
+    np.testing.assert_allclose(x, steps[-1], rtol=1e-12, atol=1e-12)
+    change = steps[-1] - steps[-2]
+    size = np.abs(change).sum(axis=0) if sums else 0.5 * np.ptp(change, axis=0)
+    assert np.all(size <= goals)
 
 
 @settings(max_examples=60)

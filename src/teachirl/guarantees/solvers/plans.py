@@ -71,6 +71,8 @@ class Past:
 
     def best(self, theta: Floats) -> Floats | None:
         """What the best of them have of Bᵀθ − w, [S]; None if nothing is known."""
+        if not self._tables:
+            return None
         best, along = None, np.append(theta, -1.0)
         for table in self._tables:
             mine = table.dot(along)
@@ -271,12 +273,11 @@ class OwnPlans:
     def _add(self, policies: Sequence[AnyPolicy], columns: Floats, master: Master) -> None:
         """Add the columns [m, G, n] of policies."""
         first, count = max(self.policies, default=-1) + 1, self.blocks.count
-        numbers = range(first, first + len(policies))
-        self.policies.update(zip(numbers, policies, strict=True))
-        self.columns.update(zip(numbers, columns, strict=True))
-        rows, owner = columns.reshape(-1, columns.shape[2]), np.arange(count)
-        sources = np.repeat(numbers, count)
-        master.add(rows[:, :-1], rows[:, -1], np.tile(owner, len(policies)), sources)
+        for number, (policy, mine) in enumerate(zip(policies, columns, strict=True), first):
+            self.policies[number], self.columns[number] = policy, mine
+        rows = columns.reshape(-1, columns.shape[2])
+        which, owner = np.divmod(np.arange(len(rows)), count)
+        master.add(rows[:, :-1], rows[:, -1], owner, first + which)
         self._added += len(policies)
         if self._added >= 64:
             self._added = 0

@@ -21,6 +21,7 @@ from .compiling import lent, part
 WIDTH = 4
 FOUR = ir.VectorType(ir.DoubleType(), WIDTH)
 PLACES = ir.VectorType(ir.IntType(32), WIDTH)
+FABS = f"llvm.fabs.v{WIDTH}f64"
 
 
 class Four(types.Type):
@@ -148,6 +149,52 @@ def sum_of(typing, values):
         return builder.fadd(builder.fadd(lanes[0], lanes[2]), builder.fadd(lanes[1], lanes[3]))
 
     return types.float64(four), code
+
+
+@intrinsic
+def minus(typing, values, others):
+    """values − others"""
+
+    def code(context, builder, signature, given):
+        return builder.fsub(*given)
+
+    return four(four, four), code
+
+
+@intrinsic
+def magnitude(typing, values):
+    """|values|"""
+
+    def code(context, builder, signature, given):
+        kind = ir.FunctionType(FOUR, [FOUR])
+        return builder.call(builder.module.declare_intrinsic(FABS, fnty=kind), given)
+
+    return four(four), code
+
+
+def _kept_unless(builder: Any, comparison: str, given: Any) -> Any:
+    kept, new = given
+    return builder.select(builder.fcmp_ordered(comparison, new, kept), new, kept)
+
+
+@intrinsic
+def lesser(typing, kept, new):
+    """What is new where it is less, otherwise what is kept, as `min` has it."""
+
+    def code(context, builder, signature, given):
+        return _kept_unless(builder, "<", given)
+
+    return four(four, four), code
+
+
+@intrinsic
+def greater(typing, kept, new):
+    """What is new where it is greater, otherwise what is kept, as `max` has it."""
+
+    def code(context, builder, signature, given):
+        return _kept_unless(builder, ">", given)
+
+    return four(four, four), code
 
 
 @lent

@@ -6,23 +6,45 @@ import numpy as np
 
 from ...precision import EPS
 from .compiling import compiled, part
-from .lanes import back_up
+from .lanes import (
+    WIDTH,
+    back_up,
+    filled,
+    greater,
+    lesser,
+    load,
+    magnitude,
+    minus,
+    plus,
+    store,
+    zero,
+)
 
+FOUR, ONE = np.uint64(WIDTH), np.uint64(1)
 LOOK, FARTHEST = 5, 15  # steps between two looks at the residual, at first and at most
 
 
 @part
 def change(x, out, sums):
     """For each lane the 1-norm of out − x if `sums`, otherwise half of the range of its entries."""
-    found = np.empty(x.shape[1])
-    for lane in range(np.uint64(0), np.uint64(x.shape[1])):
-        low, high, total = np.inf, -np.inf, 0.0
-        for s in range(np.uint64(0), np.uint64(x.shape[0])):
-            off = out[s, lane] - x[s, lane]
-            total += abs(off)
-            low = off if off < low else low
-            high = off if off > high else high
-        found[lane] = total if sums else 0.5 * (high - low)
+    n, m = np.uint64(x.shape[0]), np.uint64(x.shape[1])
+    found, lane = np.empty(m), np.uint64(0)
+    while lane + FOUR <= m:
+        low, high, total = filled(np.inf), filled(-np.inf), zero()
+        for s in range(np.uint64(0), n):
+            off = minus(load(out, s * m + lane), load(x, s * m + lane))
+            total = plus(total, 1.0, magnitude(off))
+            low, high = lesser(low, off), greater(high, off)
+        store(found, lane, total if sums else plus(zero(), 0.5, minus(high, low)))
+        lane += FOUR
+    while lane < m:
+        least, most, sum_of = np.inf, -np.inf, 0.0
+        for s in range(np.uint64(0), n):
+            apart = out[s, lane] - x[s, lane]
+            sum_of += abs(apart)
+            least, most = min(least, apart), max(most, apart)
+        found[lane] = sum_of if sums else 0.5 * (most - least)
+        lane += ONE
     return found
 
 
@@ -71,15 +93,28 @@ def values_left(operator, b, x, out):
 
     Gives back for each lane the least and the largest entry of it, and the largest |x|.
     """
-    lanes = np.uint64(x.shape[1])
-    low, high, most = np.full(lanes, np.inf), np.full(lanes, -np.inf), np.zeros(lanes)
     back_up(operator, operator.discount, b, x, out, False)
-    for s in range(np.uint64(0), np.uint64(x.shape[0])):
-        for lane in range(np.uint64(0), lanes):
+    n, m, lane = np.uint64(x.shape[0]), np.uint64(x.shape[1]), np.uint64(0)
+    low, high, most = np.full(m, np.inf), np.full(m, -np.inf), np.zeros(m)
+    while lane + FOUR <= m:
+        lows, highs, sizes_of = load(low, lane), load(high, lane), zero()
+        for s in range(np.uint64(0), n):
+            size = load(x, s * m + lane)
+            off = minus(load(out, s * m + lane), size)
+            store(out, s * m + lane, off)
+            lows, highs = lesser(lows, off), greater(highs, off)
+            sizes_of = greater(sizes_of, magnitude(size))
+        store(low, lane, lows)
+        store(high, lane, highs)
+        store(most, lane, sizes_of)
+        lane += FOUR
+    while lane < m:
+        for s in range(np.uint64(0), n):
             out[s, lane] -= x[s, lane]
             low[lane] = min(low[lane], out[s, lane])
             high[lane] = max(high[lane], out[s, lane])
             most[lane] = max(most[lane], abs(x[s, lane]))
+        lane += ONE
     return low, high, most
 
 
@@ -101,18 +136,30 @@ def flow_left(operator, b, x, out):
     1-norm of it, and that of x.
     """
     lost = np.zeros_like(x)
-    left, most = np.zeros(x.shape[1]), np.zeros(x.shape[1])
-    lanes = np.uint64(x.shape[1])
-    for s in range(np.uint64(0), np.uint64(x.shape[0])):
-        for lane in range(np.uint64(0), lanes):
+    n, m = np.uint64(x.shape[0]), np.uint64(x.shape[1])
+    left, most = np.zeros(m), np.zeros(m)
+    fours = m - m % FOUR
+    for s in range(np.uint64(0), n):
+        for lane in range(np.uint64(0), m):
             out[s, lane] = b[s, lane] - x[s, lane]
-    for s in range(np.uint64(0), np.uint64(x.shape[0])):
-        for j in range(operator.indptr[s], operator.indptr[s + np.uint64(1)]):
+    for s in range(np.uint64(0), n):
+        for j in range(operator.indptr[s], operator.indptr[s + ONE]):
             share, t = operator.discount * operator.data[j], np.uint64(operator.indices[j])
-            for lane in range(np.uint64(0), lanes):
+            lane = np.uint64(0)
+            while lane < fours:
+                i = t * m + lane
+                before, term = load(out, i), plus(zero(), share, load(x, s * m + lane))
+                after = plus(before, 1.0, term)
+                back = minus(after, before)
+                missed = plus(minus(before, minus(after, back)), 1.0, minus(term, back))
+                store(lost, i, plus(load(lost, i), 1.0, missed))
+                store(out, i, after)
+                lane += FOUR
+            while lane < m:
                 add_exactly(out, lost, t, lane, share * x[s, lane])
-    for s in range(np.uint64(0), np.uint64(x.shape[0])):
-        for lane in range(np.uint64(0), lanes):
+                lane += ONE
+    for s in range(np.uint64(0), n):
+        for lane in range(np.uint64(0), m):
             out[s, lane] += lost[s, lane]
             left[lane] += abs(out[s, lane])
             most[lane] += abs(x[s, lane])
@@ -156,11 +203,21 @@ def flow_error(operator, left, reach, most):
 @compiled
 def sizes(x):
     """For each lane of x [S, m] the largest |x|, and the sum of all."""
-    most, total = np.zeros(x.shape[1]), np.zeros(x.shape[1])
-    for s in range(x.shape[0]):
-        for lane in range(x.shape[1]):
+    n, m, lane = np.uint64(x.shape[0]), np.uint64(x.shape[1]), np.uint64(0)
+    most, total = np.zeros(m), np.zeros(m)
+    while lane + FOUR <= m:
+        largest, sum_of = zero(), zero()
+        for s in range(np.uint64(0), n):
+            size = magnitude(load(x, s * m + lane))
+            largest, sum_of = greater(largest, size), plus(sum_of, 1.0, size)
+        store(most, lane, largest)
+        store(total, lane, sum_of)
+        lane += FOUR
+    while lane < m:
+        for s in range(np.uint64(0), n):
             most[lane] = max(most[lane], abs(x[s, lane]))
             total[lane] += abs(x[s, lane])
+        lane += ONE
     return most, total
 
 

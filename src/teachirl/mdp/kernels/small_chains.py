@@ -32,6 +32,19 @@ def eliminated(rows, indices, room, work):
 
 
 @part
+def leaks(rows, b):
+    """Whether the first state with a source in the first lane leads to one without: the sources are
+    then not in balance, which is sooner seen than by what flows everywhere."""
+    for s in range(b.shape[0]):
+        if b[s, 0] != 0.0:
+            for j in range(rows.indptr[s], rows.indptr[s + 1]):
+                if b[rows.indices[j], 0] == 0.0:
+                    return True
+            return False
+    return False
+
+
+@part
 def all_near(missed, goal, most):
     """Whether what is missed [m] is at most this share of what there is; what is no number, never
     is."""
@@ -60,11 +73,14 @@ def small_values(rows, indices, b, goal, room, work):
 @compiled
 def small_visits(rows, indices, b, goal, room, work):
     """Visits [S, m] from sources b, what their 1-norms may be off by [m], and how it ended."""
-    most = sizes(b)[1]
-    y = b / (1.0 - rows.discount)
-    off, how = np.empty_like(y), BALANCED
-    left, reach = flow_left(rows, b, y, off)
-    if np.any(left > goal * most):  # the sources are not in balance
+    most, how = sizes(b)[1], BALANCED
+    y, off = np.empty_like(b), np.empty_like(b)
+    left, reach, balanced = most, most, False
+    if not leaks(rows, b):
+        y = b / (1.0 - rows.discount)
+        left, reach = flow_left(rows, b, y, off)
+        balanced = not np.any(left > goal * most)
+    if not balanced:
         order, bounds, first, targets, shares, factors, done = eliminated(rows, indices, room, work)
         y = rows_in(b, order)
         if done:
