@@ -11,7 +11,7 @@ import teachirl as ti
 from teachirl.guarantees.solvers import blocks as module
 from teachirl.guarantees.solvers import variants
 from teachirl.guarantees.solvers.blocks import Blocks
-from teachirl.guarantees.solvers.variants import Variant, made, worthwhile
+from teachirl.guarantees.solvers.variants import Variant, made
 from teachirl.mdp import occupancy
 from teachirl.mdp.kernels.chains import nearly_best
 from teachirl.testing import mdps, weights
@@ -130,15 +130,3 @@ def test_the_worst_case_is_the_same_with_fewer_plans(start, mismatch, rows, monk
         solves.append([fast.solves, slow.solves])
     fewer, more = np.sum(solves, axis=0)
     assert fewer <= more
-
-
-def test_where_plans_are_one_pass_there_are_no_variants():
-    line = np.eye(50, k=1)
-    line[-1, -1] = 1.0
-    back = np.vstack([np.eye(50)[0], np.eye(50)[:-1]])
-    onward = ti.MDP.from_arrays(np.stack([line, line]), np.eye(50), discount=0.9, first="action")
-    assert not worthwhile(onward)
-    both = ti.MDP.from_arrays(
-        np.stack([line, 0.5 * line + 0.5 * back]), np.eye(50), discount=0.9, first="action"
-    )
-    assert worthwhile(both)

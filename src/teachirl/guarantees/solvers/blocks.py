@@ -35,7 +35,7 @@ from ...mdp.policy import Policy
 from ...mdp.right_hand_sides import LANES, Method
 from ...precision import EPS
 from .start_states import even_bounds, in_order
-from .variants import FAR, AnyPolicy, Variants, made, worthwhile
+from .variants import FAR, AnyPolicy, Variants, made
 
 # From this many states on, threads share the work.
 LARGE = 200_000
@@ -105,11 +105,6 @@ class Blocks:
     def _few(self) -> bool:
         """Whether there are so few blocks that visits from them are sooner found than values."""
         return MANY * self.count <= self.width
-
-    @cached_property
-    def _varied(self) -> bool:
-        """Whether variants of plans are of use."""
-        return self._few and not self.mdp.dynamics.deterministic and worthwhile(self.mdp)
 
     @property
     def width(self) -> int:
@@ -303,7 +298,8 @@ class Blocks:
         the `columns` of each, [m, G, n]."""
         policy, count = plan.policy, self.count
         self._plans += 1
-        if self._plans <= FAR or self._dense > 0 or not self._varied:
+        varied = self._few and not self.mdp.dynamics.deterministic
+        if not varied or self._plans <= FAR or self._dense > 0:
             return [policy], self.columns(policy, share)[None]
         room = -(count + self.width) % LANES + self.width
         rewards = self.mdp.earned(weights)

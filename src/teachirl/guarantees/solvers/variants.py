@@ -32,8 +32,6 @@ FAR = 3
 RARE = 1e-3
 # Variants whose columns differ by less, as a share of what they could be, are of no use.
 SAME = 1e-9
-# Plans are one pass where less than this share of the states is in components of several.
-QUICK = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +55,6 @@ AnyPolicy: TypeAlias = Policy | Variant
 def made(policy: AnyPolicy) -> Policy:
     """It, in full."""
     return policy.made if isinstance(policy, Variant) else policy
-
-
-def worthwhile(mdp: MDP) -> bool:
-    """Whether variants take less time than the plans that they spare."""
-    components = mdp.dynamics.components
-    sizes = np.diff([0, mdp.n_states] if components is None else components.bounds)
-    return bool(sizes[sizes > 1].sum() >= QUICK * mdp.n_states)
 
 
 class Variants:
