@@ -285,7 +285,7 @@ class Blocks:
     def _by_visits(self, policy: Policy) -> Floats:
         """Where directions are many and blocks are few: how often each block is where, [S, G]."""
         there, chain = within(self._new_chain(policy, self.states))
-        found = chain.visits(self._sources[there])
+        found = chain.visits(_some(self._sources, there))
         self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
         visits = np.maximum(found.x, 0.0)
         self._keep(policy, there, visits, np.eye(self.count))
@@ -296,16 +296,15 @@ class Blocks:
     ) -> tuple[list[AnyPolicy], Floats]:
         """The policy of a plan for these weights [k], and if blocks are few, `variants` of it; and
         the `columns` of each, [m, G, n]."""
-        policy, count = plan.policy, self.count
+        policy, count, sure = plan.policy, self.count, self.mdp.dynamics.deterministic
         self._plans += 1
-        varied = self._few and not self.mdp.dynamics.deterministic
-        if not varied or self._plans <= FAR or self._dense > 0:
+        if sure or not self._few or self._plans <= FAR or self._dense > 0:
             return [policy], self.columns(policy, share)[None]
         room = -(count + self.width) % LANES + self.width
         rewards = self.mdp.earned(weights)
         near = Variants(self.mdp, self.states, self._idle, plan, rewards, room)
         there, chain = within(self._new_chain(policy, near.starts))
-        found = chain.visits(near.sources(self._sources[there], there))
+        found = chain.visits(near.sources(_some(self._sources, there), there))
         self._dense = 0 if found.method is Method.ELIMINATION else self._dense + 1
         seen, mixes = self._seen(policy, there, found.x), near.mixes(found.x)
         if self.mdp.features_per_pair:
@@ -327,7 +326,7 @@ class Blocks:
         if mdp.features_per_pair:
             rows = None if policy.pairs is None else policy.pairs[there]
         if self._tabled and rows is not None:
-            return np.asarray(visits.T.dot(self._all_rewards()[rows]))
+            return np.asarray(visits.T.dot(_some(self._all_rewards(), rows)))
         everywhere = np.zeros((mdp.n_states, visits.shape[1]))
         everywhere[there] = visits
         visits = everywhere
@@ -377,6 +376,11 @@ class Blocks:
         out = np.empty((len(expectations), self.directions.shape[1]))
         product(expectations, self.directions, out)
         return out
+
+
+def _some(rows: Floats, which: Any) -> Floats:
+    """rows[which]; `take` has them three times as fast."""
+    return rows[which] if isinstance(which, slice) else rows.take(which, axis=0)
 
 
 def _same_in_all(rows: Floats, largest: float) -> Floats:

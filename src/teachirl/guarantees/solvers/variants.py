@@ -94,10 +94,12 @@ class Variants:
     def sources(self, starts: Floats, there: Any) -> Floats:
         """The blocks' starts [n, G], and beside them each row of p' less that of p: [n, G + m], for
         the n states that are `there`."""
-        sources = np.hstack([starts, np.zeros((len(starts), len(self.pairs)))])
+        n, count = starts.shape
+        sources = np.zeros((n, count + len(self.pairs)))
+        sources[:, :count] = starts
         self._place = np.empty(self.mdp.n_states, np.int64)
-        self._place[there] = np.arange(len(starts))
-        add_exchanges(*self._rows, self._taken, self.pairs, self._place, sources, starts.shape[1])
+        self._place[there] = np.arange(n)
+        add_exchanges(*self._rows, self._taken, self.pairs, self._place, sources, count)
         return sources
 
     def mixes(self, visits: Floats) -> Floats:
