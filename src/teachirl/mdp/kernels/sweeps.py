@@ -21,6 +21,9 @@ from .linear import CHAINS, LEFT, STEPS, Following, bicgstab, copy, stretch
 PAIRS_OF_SWEEPS = 3  # forward and backward, between two looks at the residual
 LANES = 32  # rewards swept together: enough vector operations to hide the latency of each
 MOST_STEPS = np.int64(200)  # of BiCGSTAB in a round
+# A world does not mix if so many rounds in a row leave more than this share of the spread. One such
+# round is where actions change, as they do from a guess that is nearly right.
+UNMIXED, MIXED = 3.0, 0.6
 # Where `solve` is, behind where `bicgstab` is; and how it came back.
 OFF, BUSY, BEGUN, ROUND, SLOW, STALLED, FAILURES, PHASE = range(3, 11)
 PREVIOUS, LEAST, BEFORE_JUMP, MIXING, PLACES = range(11, 16)
@@ -249,9 +252,11 @@ def solve(layout, reward, v, choice, discount, target, rounds, state, memory, wo
                 return low, high, ENDED
             if state[ROUND] >= rounds:
                 return low, high, CUT_SHORT
-            if state[MIXING] == 1.0 and state[ROUND] >= 3.0 and spread > 0.6 * state[PREVIOUS]:
-                state[MIXING] = 0.0
-            elif state[MIXING] == 0.0 and state[SLOW] < patience:
+            if state[MIXING] == 1.0:
+                state[SLOW] = state[SLOW] + 1.0 if spread > MIXED * state[PREVIOUS] else 0.0
+                if state[SLOW] == UNMIXED:
+                    state[MIXING], state[SLOW] = 0.0, 0.0
+            elif state[SLOW] < patience:
                 slower = spread > slow_rate * state[PREVIOUS]
                 state[SLOW] = state[SLOW] + 1.0 if slower else 0.0
             stuck = state[SLOW] >= patience or is_deterministic(layout)
