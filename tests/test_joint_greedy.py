@@ -10,6 +10,7 @@ import pytest
 import teachirl as ti
 from situations import situation
 from teachirl.errors import InvalidInputError
+from teachirl.teachers import joint_greedy
 from teachirl.teachers.gap_greedy import GapGreedy
 from teachirl.teachers.joint_greedy import JointGreedy
 from teachirl.teaching.matching import Matching
@@ -123,6 +124,23 @@ def test_it_never_guarantees_less_than_gap_greedy_with_either_demonstration(make
         alone = GapGreedy(1e-4).choose(other, RNG)
         if alone.feature is not None:
             assert mine >= reached(alone.feature, shown) - 2e-4 * span
+
+
+@pytest.mark.parametrize("make", [from_below, grid_task, sampled_task])
+@pytest.mark.parametrize("seed", range(2))
+def test_rough_races_choose_what_exact_ones_do(make, seed, monkeypatch):
+    task = make(seed)
+    span = task.best.value - task.worst.value
+    for starts in (1, 4):
+        chosen = []
+        for rough in (1e-3, 1e-6):
+            monkeypatch.setattr(joint_greedy, "ROUGH", rough)
+            here = situation(task, matching=Matching())
+            choice = JointGreedy(shortlist=1, starts=starts).choose(here, RNG)
+            chosen.append((choice.feature, choice.scores[choice.feature]))
+        (feature, score), (exact, other) = chosen
+        assert feature == exact
+        assert score == pytest.approx(other, abs=2e-6 * span)
 
 
 def test_lessons_from_a_sample_guarantee_what_the_scores_say():

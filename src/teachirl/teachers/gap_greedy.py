@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints, frozen
 from ..demonstrations.demonstration import Demonstration
-from ..guarantees.bounds import check_limits
+from ..guarantees.bounds import WorstCaseBounds, check_limits
 from ..precision import NO_RISK, RISK_TIE
 from ..teaching.teacher import Choice, Situation
 from ..views.teaching_risk import risk_after, teaching_risk
@@ -155,12 +155,14 @@ def race_of(
     candidates: Ints,
     costs: Floats | None,
     tolerance: float,
+    present: WorstCaseBounds | None = None,
 ) -> Raced:
-    """The race of the candidates from this view on, each with the ε that it would have."""
+    """The race of the candidates from this view on, each with the ε that it would have; what is
+    guaranteed as things stand may be known."""
     task = situation.task
     features, after = task.teachable[candidates], None
     here = view is situation.view and shown is situation.demonstration
-    known = situation.worst_case if here else None
+    known = situation.worst_case if here and present is None else present
     if situation.matching.varies(shown):
         after = [situation.matching.within(view.extend(f), shown) for f in features]
     return race(

@@ -111,6 +111,10 @@ class Exposer:
         """θ [r] with ⟨θ, b⟩ = ⟨reward, μ⟩ [k], as far as the learner can express it."""
         return np.asarray(np.linalg.solve(self._stretch.T, self.basis @ reward))
 
+    def expressed(self, theta: Floats) -> Floats:
+        """The reward [k] with ⟨reward, μ⟩ = ⟨θ, b⟩: `coordinates` takes it back."""
+        return np.asarray((theta @ self._stretch) @ self.basis)
+
     def plan(self, kind: str, theta: Floats, earn: float) -> tuple[Plan, Floats]:
         """A best policy for ⟨θ, b⟩ + earn · R, and its (b, R) [r + 1].
 

@@ -10,6 +10,9 @@ than where climbs would begin, nobody climbs.
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import NamedTuple
+
 import numpy as np
 
 from ..arrays import Floats
@@ -22,9 +25,21 @@ from ..views.worldview import Worldview
 from .exposed_policies import LENGTH, UP, Exposed, Exposer
 from .upper_bound import Hull
 
-# The first step, and what a step is multiplied by if it does not lead up: climbs are rough, and
-# those that got highest go on in patience. Found by measuring, as all of these.
-ROUGH, PATIENT = (0.5, 0.8), (0.6, 0.95)
+
+class Steps(NamedTuple):
+    """How climbs go: rough ones first, and from where those got highest on in patience.
+
+    Each has its first step, relative to the length of θ, and what a step is multiplied by if it
+    does not lead up. A climb ends when its steps are shorter than the shortest.
+    """
+
+    rough: tuple[float, float]
+    patient: tuple[float, float]
+    shortest: float
+
+
+# Found by measuring, as all of these.
+THOROUGH = Steps((0.5, 0.8), (0.6, 0.95), 1e-3)
 
 
 class Hunt:
@@ -58,16 +73,16 @@ class Hunt:
             return
         self.exposer = exposer = Exposer(mdp, basis, w, self.span)
         places = [exposer.coordinates(reward) for reward in (view.matrix.T @ theta, w)]
-        climbs = _Climbs(exposer, places, starts, rng)
+        climbs = Climbs(exposer, places, starts, rng)
         # In more directions than these AM has too many facets to bound them all.
         if self.stuck or len(basis) > 6 or proof_solves == 0:
             self.stuck = self.stuck or len(basis) > 6
-            self._found = climbs.found()
+            self._found = climbs.found
             return
         hull = Hull(exposer, climbs.first(), self.upper / self.span, 0.5 * tolerance)
         # A proof that nothing is better spares the search for it.
         if not self._proves(hull, proof_solves // 2):
-            self._found = climbs.found()
+            self._found = climbs.found
             hull.rise(self._found)
             self._proves(hull, proof_solves)
 
@@ -104,11 +119,16 @@ def _looks_alike(mdp: MDP, view: Worldview, basis: Floats) -> bool:
     return bool((widths <= matching_room(mdp) * sizes).all())
 
 
-class _Climbs:
+class Climbs:
     """Climbs from the places, and from random ones."""
 
     def __init__(
-        self, exposer: Exposer, places: list[Floats], starts: int, rng: np.random.Generator
+        self,
+        exposer: Exposer,
+        places: list[Floats],
+        starts: int,
+        rng: np.random.Generator,
+        steps: Steps = THOROUGH,
     ) -> None:
         rank = len(exposer.basis)
         # Each climb has dice of its own: how long the others take does not change it.
@@ -118,50 +138,61 @@ class _Climbs:
         self.places = places[:starts]
         self.given = len(self.places)
         self.places += [each.standard_normal(rank) for each in self.dice[self.given :]]
-        self.exposer = exposer
+        self.exposer, self.steps = exposer, steps
 
     def first(self) -> Exposed:
         """The best of what the places that are given expose."""
         tops = [self.exposer.expose(place) for place in self.places[: max(self.given, 1)]]
         return tops[_highest(tops)]
 
+    @cached_property
+    def tops(self) -> list[Exposed]:
+        """Where rough climbs lead."""
+        exposer = self.exposer
+        if len(exposer.basis) == 1:
+            return [exposer.expose(np.array([sign])) for sign in (1.0, -1.0)]
+        return [
+            self._climb(exposer.expose(place), self.steps.rough, each)
+            for place, each in zip(self.places, self.dice, strict=True)
+        ]
+
+    def rough(self) -> Exposed:
+        """The best that rough climbs find."""
+        return self.tops[_highest(self.tops)]
+
+    @cached_property
     def found(self) -> Exposed:
         """The best that all climbs find."""
-        exposer, dice = self.exposer, list(self.dice)
+        exposer, tops, dice = self.exposer, list(self.tops), list(self.dice)
         if len(exposer.basis) == 1:
-            ends = [exposer.expose(np.array([sign])) for sign in (1.0, -1.0)]
-            return ends[_highest(ends)]
-        tops = [
-            _climb(exposer, exposer.expose(place), *ROUGH, each)
-            for place, each in zip(self.places, dice, strict=True)
-        ]
+            return self.rough()
         higher: list[Exposed] = []
         for _ in range((len(dice) + 1) // 2):
             best = _highest(tops)
-            higher.append(_climb(exposer, tops.pop(best), *PATIENT, dice.pop(best)))
+            higher.append(self._climb(tops.pop(best), self.steps.patient, dice.pop(best)))
         found = higher[_highest(higher)]
         # A longer θ may reach the vertex that this one is near.
         sharper = exposer.expose(found.theta, 100.0 * LENGTH)
         return sharper if sharper.reward > found.reward + UP else found
+
+    def _climb(
+        self, here: Exposed, first: tuple[float, float], rng: np.random.Generator
+    ) -> Exposed:
+        """Random steps that are taken if they lead up; then the next is longer, otherwise
+        shorter."""
+        rank, (step, shorter) = len(here.theta), first
+        while step > self.steps.shortest:
+            aside = step / np.sqrt(rank) * rng.standard_normal(rank)
+            there = self.exposer.expose(here.theta + aside)
+            if there.reward > here.reward + UP:
+                here, step = there, min(2.0 * step, 1.0)
+            else:
+                step *= shorter
+        return here
 
 
 def _highest(tops: list[Exposed]) -> int:
     return first_largest([top.reward for top in tops], UP)
 
 
-def _climb(
-    exposer: Exposer, here: Exposed, step: float, shorter: float, rng: np.random.Generator
-) -> Exposed:
-    """Random steps that are taken if they lead up; then the next is longer, otherwise shorter."""
-    rank = len(here.theta)
-    # A climb ends when its steps, relative to the length of θ, are shorter than this.
-    while step > 1e-3:
-        there = exposer.expose(here.theta + step / np.sqrt(rank) * rng.standard_normal(rank))
-        if there.reward > here.reward + UP:
-            here, step = there, min(2.0 * step, 1.0)
-        else:
-            step *= shorter
-    return here
-
-
-__all__ = ["Hunt"]
+__all__ = ["Climbs", "Hunt", "Steps"]
