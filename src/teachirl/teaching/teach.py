@@ -83,7 +83,7 @@ def teach(
     >>> lesson = ti.teach(task, ti.teachers.TRGreedy(), ti.learners.MinNormPoint(), rng=rng)
     >>> print(lesson)
          taught             cost   risk   mismatch  performance  guaranteed
-      0  (nothing yet)         0  1.000     < 1e-9        0.478       0.000
+      0  (nothing yet)         0  1.000     < 1e-9        0.325       0.000
       1  cell 1                1  0.775     < 1e-9        1.000       1.000
     ended: the learner earns what the expert does, up to the tolerance
     """

@@ -15,6 +15,8 @@ from .qr import append, drop, solve, solve_transposed
 # No column. A plain −1 is a type of its own to Numba, for which it would compile all over again.
 NOBODY = np.int64(-1)
 NONE = np.uint64(0)
+# Gains that differ by less than this share are even: rounding does not decide who enters.
+EVEN = 1e-9
 # Columns that promise less than this share of the best one's gain wait.
 FEW = 0.05
 
@@ -262,14 +264,14 @@ def price(pool, theta, chosen, count, reduced):
 @lent
 def first_to_enter(pool, support, chosen, count, reduced, least):
     """Who of chosen[:count] has the lowest reduced cost below its block's base, by more than
-    `least`; NOBODY if none has."""
+    `least`, and of ties the first; NOBODY if none has."""
     owner, inside, base = pool.owner, support.inside, support.base
-    gain, entering = least, NOBODY
+    bar, entering = least, NOBODY
     for i in range(count):
         j = chosen[i]
         mine = reduced[base[owner[j]]] - reduced[j]
-        if mine > gain and not inside[j]:
-            gain, entering = mine, j
+        if mine > bar and not inside[j]:
+            bar, entering = (1.0 + EVEN) * mine, j
     return entering
 
 
