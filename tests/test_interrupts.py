@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import teachirl as ti
+from teachirl.__main__ import leave_behind
 from teachirl.app import cli
 from teachirl.mdp import kernels
 from teachirl.mdp.kernels.compiling import Kernel, signals_deferred
@@ -188,6 +190,20 @@ def test_one_that_comes_while_an_object_is_cleared_away_is_not_lost(name, code, 
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == code and capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("code", "left"), [(130, [130]), (143, [143]), (0, []), (2, [])])
+def test_after_a_request_to_stop_modules_are_not_taken_down(code, left, monkeypatch):
+    codes = []
+    for thread in threading.enumerate():  # of the tests before
+        if thread.name == "teachirl aside":
+            thread.join()
+    monkeypatch.setattr("os._exit", codes.append)
+    try:
+        raise SystemExit(code)
+    except SystemExit:
+        leave_behind()
+    assert codes == left
 
 
 def test_nothing_is_loaded_before_the_command_hears_of_it():

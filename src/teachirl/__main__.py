@@ -22,6 +22,10 @@ HARDLY_USED = {
 }
 
 
+# Exit codes after SIGINT and SIGTERM.
+STOPPED = {130, 143}
+
+
 class Postponing:
     """Finds some modules such that they are loaded once something in them is asked for."""
 
@@ -53,12 +57,16 @@ def main() -> None:
 
 
 def leave_behind() -> None:
-    """End at once if a thread is still at what there was no more time for (`mdp.clock.aside`)."""
+    """End at once after a request to stop, or if a thread is still at what there was no more time
+    for (`mdp.clock.aside`).
+
+    Modules of C++ that were stopped while they were loaded do not bear to be taken down.
+    """
     import threading
 
-    if any(thread.name == "teachirl aside" for thread in threading.enumerate()):
-        ended = sys.exc_info()[1]
-        code = ended.code if isinstance(ended, SystemExit) else ended and 1
+    ended = sys.exc_info()[1]
+    code = ended.code if isinstance(ended, SystemExit) else ended and 1
+    if code in STOPPED or any(thread.name == "teachirl aside" for thread in threading.enumerate()):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code if isinstance(code, int) else int(code is not None))
