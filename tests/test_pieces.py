@@ -320,7 +320,7 @@ def test_what_is_shown_is_evaluated_once(case, monkeypatch):
     assert ti.as_demonstration(again, shown) is shown and len(count) == 1
 
 
-@pytest.mark.parametrize("limit", [80, 300, 1000])
+@pytest.mark.parametrize("limit", [80, 300, 700])
 def test_a_search_for_what_to_show_out_of_time(limit, case, monkeypatch, looks):
     mdp, view, w, _ = case
     made = {"starts": 2, "proof_solves": 40}

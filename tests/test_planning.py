@@ -207,6 +207,16 @@ def test_every_layout_agrees_with_policy_iteration(name):
         assert plan.upper >= mdp.start @ slow - 1e-12 * size
 
 
+@pytest.mark.parametrize("branching", [3, 8])
+@pytest.mark.parametrize("gamma", [0.9, 0.99, 0.999])
+def test_in_a_world_that_mixes_fast_few_looks_at_all_actions_suffice(gamma, branching):
+    mdp = ti.worlds.garnet(np.random.default_rng(7), 300, 4, branching, 10, discount=gamma)
+    w = np.random.default_rng(8).normal(size=10)
+    plan, slow = ti.optimal_policy(mdp, w), policy_iteration(mdp, w)
+    assert plan.rounds <= 15  # without following a policy in between, 30 and more
+    assert np.abs(plan.values - slow).max() <= 2e-10 * np.abs(slow).max()
+
+
 def test_pair_rewards_on_every_layout():
     rng = np.random.default_rng(3)
     for world in ("sure", "slip", "chain"):

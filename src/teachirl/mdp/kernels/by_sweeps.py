@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .aims import OPTIMAL, OUT_OF_ROUNDS, PAUSED, ROUNDING, TOO_LARGE, aims, bracket
+from .by_steps import ENDED
 from .compiling import compiled
-from .sweeps import BEGUN, ENDED, plan
+from .layouts import action_count, is_table, pair_reward
+from .sweeps import BEGUN, plan
 
 
 @compiled
@@ -36,6 +38,11 @@ def plan_by_sweeps(
         v[s] = 0.5 * (lowest + highest)
         if guess.size == n:
             v[s] = min(max(guess[s], lowest), highest)
+        elif not is_table(layout):  # what a backup makes of the same value everywhere
+            earned = pair_reward(layout, reward, s, 0)
+            for a in range(1, action_count(layout, s)):
+                earned = max(earned, pair_reward(layout, reward, s, a))
+            v[s] = earned + discount * v[s]
     values, hoped, high, reached, low, reach, done, ended = plan(
         layout, reward, start, v, choice, discount, target, tie, limit - used, state, memory, work,
         passes,

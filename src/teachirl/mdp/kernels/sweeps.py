@@ -6,7 +6,8 @@ import numpy as np
 from numba.extending import overload
 
 from .aims import PAUSED, extremes
-from .compiling import compiled, part
+from .by_steps import CUT_SHORT, ENDED, MIXING, PREVIOUS, ROUND, SLOW, UNMIXED, mix_if_sparse
+from .compiling import compiled, lent, part
 from .layouts import (
     Table,
     bellman,
@@ -21,13 +22,8 @@ from .linear import CHAINS, LEFT, STEPS, Following, bicgstab, copy, stretch
 PAIRS_OF_SWEEPS = 3  # forward and backward, between two looks at the residual
 LANES = 32  # rewards swept together: enough vector operations to hide the latency of each
 MOST_STEPS = np.int64(200)  # of BiCGSTAB in a round
-# A world does not mix if so many rounds in a row leave more than this share of the spread. One such
-# round is where actions change, as they do from a guess that is nearly right.
-UNMIXED, MIXED = 3.0, 0.6
-# Where `solve` is, behind where `bicgstab` is; and how it came back.
-OFF, BUSY, BEGUN, ROUND, SLOW, STALLED, FAILURES, PHASE = range(3, 11)
-PREVIOUS, LEAST, BEFORE_JUMP, MIXING, PLACES = range(11, 16)
-CUT_SHORT, ENDED = range(2)
+# Where `solve` is, behind where `bicgstab` and `mix` are.
+OFF, BUSY, BEGUN, STALLED, FAILURES, PHASE, LEAST, BEFORE_JUMP, PLACES = range(8, 17)
 
 
 @part
@@ -64,7 +60,7 @@ def settled(layout, reward, v, discount, enough):
     return True
 
 
-@part
+@lent
 def residual(layout, reward, v, backed_up, choice, discount):
     """backed_up ← Tv and choice ← who attains it; the least and the largest of Tv − v."""
     low, high = np.inf, -np.inf
@@ -78,7 +74,7 @@ def residual(layout, reward, v, backed_up, choice, discount):
     return low, high
 
 
-@part
+@lent
 def break_ties(layout, reward, v, backed_up, choice, discount, tie):
     """choice ← the first action within `tie` of the best, backed_up ← T_π v; least of T_π v − v."""
     low = np.inf
@@ -132,17 +128,6 @@ def walk(layout, reward, v, choice, discount, path, state):
                 state[t] = 2
             else:
                 value = v[t]
-
-
-@part
-def follow(layout, reward, v, backed_up, choice, discount, pairs):
-    """v ← T_π^m backed_up with m = 2·pairs + 1 and π = choice; backed_up is used up."""
-    n = np.uint64(v.size)
-    for step in range(2 * pairs + 1):
-        source, target = (backed_up, v) if step % 2 == 0 else (v, backed_up)
-        for s in range(np.uint64(0), n):
-            a = choice[s]
-            target[s] = pair_reward(layout, reward, s, a) + discount * drift(layout, source, s, a)
 
 
 @part
@@ -223,9 +208,7 @@ def solve(layout, reward, v, choice, discount, target, rounds, state, memory, wo
     make actions tie that are not, and undo what a sweep has gained: rounds that stop making
     progress leave out the sweeps in turn, and then end it.
 
-    In a world that mixes fast, errors soon differ by little between states, and what they have in
-    common does not matter to the bounds: there it is best to follow the greedy policy for a few
-    steps of plain value iteration. Whether it is such a world shows after a few rounds.
+    A world that has rows is first taken for one that mixes fast (`by_steps`).
 
     After so many passes over the world it pauses, to be called again: state and memory [4, S], of
     which the first row is Tv, keep where it is, and so does work [7, S].
@@ -241,6 +224,12 @@ def solve(layout, reward, v, choice, discount, target, rounds, state, memory, wo
     if state[BEGUN] == 0.0:
         state[BEGUN], state[MIXING] = 1.0, 0.0 if is_table(layout) else 1.0
         state[PREVIOUS], state[LEAST], state[BEFORE_JUMP] = np.inf, np.inf, np.inf
+    if state[MIXING] == 1.0:
+        low, high, left, ended = mix_if_sparse(
+            layout, reward, v, backed_up, choice, discount, target, rounds, state, passes
+        )
+        if ended != UNMIXED:
+            return low, high, ended
     while True:
         if state[BUSY] == 0.0:
             if left <= 0:
@@ -252,11 +241,7 @@ def solve(layout, reward, v, choice, discount, target, rounds, state, memory, wo
                 return low, high, ENDED
             if state[ROUND] >= rounds:
                 return low, high, CUT_SHORT
-            if state[MIXING] == 1.0:
-                state[SLOW] = state[SLOW] + 1.0 if spread > MIXED * state[PREVIOUS] else 0.0
-                if state[SLOW] == UNMIXED:
-                    state[MIXING], state[SLOW] = 0.0, 0.0
-            elif state[SLOW] < patience:
+            if state[SLOW] < patience:
                 slower = spread > slow_rate * state[PREVIOUS]
                 state[SLOW] = state[SLOW] + 1.0 if slower else 0.0
             stuck = state[SLOW] >= patience or is_deterministic(layout)
@@ -267,11 +252,6 @@ def solve(layout, reward, v, choice, discount, target, rounds, state, memory, wo
                 if state[STALLED] == 200.0:  # without progress for so long, rounding is to blame
                     return low, high, ENDED
             state[PREVIOUS] = spread
-            if state[MIXING] == 1.0:
-                pairs = 1 if state[ROUND] > 0.0 else 0
-                follow(layout, reward, v, backed_up, choice, discount, pairs)
-                state[ROUND] += 1.0
-                continue
             if is_deterministic(layout):
                 walk_if_table(layout, reward, v, choice, discount, path, marks)
             elif not stuck:
