@@ -12,33 +12,38 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, NoReturn
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from ... import __version__
 from ...errors import TeachirlError
-from .certify import certify
-from .check import check
-from .compare import compare
-from .diagnose import diagnose
-from .export import export
-from .frontier import frontier
-from .init import init
-from .lesson import lesson
 from .options import summary
-from .probe import probe
-from .reproduce import reproduce
-from .runs import runs
 from .screen import filtered, shortened
-from .studio import studio
-from .teach import teach
-from .warm import warm
-from .world import world
-from .worlds import worlds
 
+# In the order in which `--help` lists them; each is in the file of its name.
+COMMANDS = (
+    "init",
+    "check",
+    "certify",
+    "teach",
+    "frontier",
+    "compare",
+    "probe",
+    "diagnose",
+    "export",
+    "studio",
+    "world",
+    "worlds",
+    "reproduce",
+    "warm",
+    "runs",
+    "lesson",
+)
 # An error without a file, such as one of stdout, is the user's to mend if it is one of these.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -50,25 +55,6 @@ _commands = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-for command in (
-    init,
-    check,
-    certify,
-    teach,
-    frontier,
-    compare,
-    probe,
-    diagnose,
-    export,
-    studio,
-    world,
-    worlds,
-    reproduce,
-    warm,
-):
-    _commands.command(short_help=summary(command))(command)
-_commands.add_typer(runs, name="runs")
-_commands.add_typer(lesson, name="lesson")
 
 
 def _print_version(wanted: bool) -> None:
@@ -87,8 +73,37 @@ def _options(
     pass
 
 
+@cache
+def _loaded(name: str) -> Any:
+    """A command: its file has a function of its name, or several beneath that."""
+    found = getattr(import_module(f".{name}", __name__), name)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(short_help=summary(found))(found)
+        found = alone
+    command = typer.main.get_command(found)
+    command.name = name
+    return command
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands by name; one is loaded when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return _loaded(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
 # Typer would make it anew at every call.
-app = typer.main.get_command(_commands)
+app = typer.main.get_group(_commands)
+app.commands = _Commands()  # type: ignore[assignment]  # they are only looked up
 
 
 def main() -> None:

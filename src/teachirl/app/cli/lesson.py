@@ -34,6 +34,7 @@ lesson = typer.Typer(
     cls=_WithFile,
     help="Teach people: serve a lesson, export and analyse what they did.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 

@@ -25,6 +25,7 @@ Id: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="Its id, or how
 runs = typer.Typer(
     help="List, show, export and repair results.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 
