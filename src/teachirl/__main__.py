@@ -43,8 +43,6 @@ def main() -> None:
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     # Between two products the threads of BLAS would keep their processors busy with waiting.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
-    # We have none, and to look for some goes through all that is installed.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     sys.meta_path.insert(0, Postponing())
     gc.disable()  # until all is loaded, which is no garbage: see `loading` in app/cli/screen.py
     from .app.cli import main as run
