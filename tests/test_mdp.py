@@ -676,6 +676,11 @@ class TestAsPeopleBringThem:
         assert mdp.dynamics.transitions.sum(axis=1) == pytest.approx(np.ones(60), abs=1e-14)
         assert mdp.start.sum() == pytest.approx(1.0, abs=1e-14)
 
+    def test_chances_that_vanish_when_they_are_normalized_are_none(self):
+        rows = sp.csr_array(np.array([[2.0, 5e-324], [1.0, 1.0], [0.0, 3.0], [1.0, 0.0]]))
+        mdp = pairs(transitions=rows, normalize=True)
+        assert mdp.dynamics.transitions.data.tolist() == [1.0, 0.5, 0.5, 1.0, 1.0]
+
     def test_counts_are_normalized_and_nothing_is_no_distribution(self):
         counted = pairs(transitions=[[3, 1], [2, 2], [0, 5], [1, 0]], normalize=True)
         assert counted.dynamics.transitions.toarray()[:2].tolist() == [[0.75, 0.25], [0.5, 0.5]]

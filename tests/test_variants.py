@@ -60,6 +60,21 @@ def test_pairs_that_lose_least_are_those_of_a_table(data):
     np.testing.assert_allclose(loss[found], np.sort(loss[others])[:most], atol=1e-9)
 
 
+def test_pairs_that_lose_the_same_come_in_one_order_whatever_the_last_bit():
+    mdp = with_start(ti.worlds.gridworld(10, 2, slip=0.1), np.eye(100)[0])
+    rows, plan = mdp.dynamics.transitions, ti.optimal_policy(mdp, np.ones(25))
+    rng, w = np.random.default_rng(3), np.round(np.random.default_rng(0).normal(size=25), 1)
+    orders = set()
+    for _ in range(8):
+        rewards = mdp.rewards(w) * (1.0 + 2.2e-16 * rng.integers(-1, 2, 100))
+        values = plan.values * (1.0 + 2.2e-16 * rng.integers(-1, 2, 100))
+        world = mdp.dynamics.offsets, rows.indptr, rows.indices, rows.data, mdp.discount
+        starts, left_out = np.zeros(1, np.uint32), np.zeros(mdp.n_pairs, bool)
+        about = plan.policy.pairs, mdp.start, starts, left_out, 0.0, 14
+        orders.add(tuple(nearly_best(*world, rewards, values, *about).tolist()))
+    assert len(orders) == 1
+
+
 @pytest.mark.parametrize("many_states", [0, 1000])  # those alone that are reached, and all
 @pytest.mark.parametrize("kind", ["of states", "of pairs", "sparse", "many"])
 @pytest.mark.parametrize("count", [1, 2])

@@ -227,6 +227,8 @@ def checked_transitions(
         lengths = np.diff(rows.indptr)
         rounded = error > np.maximum(8, lengths) * EPS
         rows.data = rows.data / np.repeat(np.where(rounded, sums, 1.0), lengths)
+        if not rows.data.all():  # the least chances that there are may vanish
+            rows.eliminate_zeros()
     # Of one type wherever it suffices: kernels are compiled for each type that they meet.
     if max(rows.nnz, *rows.shape) <= np.iinfo(np.int32).max:
         rows.indices = rows.indices.astype(np.int32, copy=False)

@@ -97,7 +97,7 @@ class Variants:
         n, count = starts.shape
         sources = np.zeros((n, count + len(self.pairs)))
         sources[:, :count] = starts
-        self._place = np.empty(self.mdp.n_states, np.int64)
+        self._place = np.zeros(self.mdp.n_states, np.int64)  # of no chance 0 is added, anywhere
         self._place[there] = np.arange(n)
         add_exchanges(*self._rows, self._taken, self.pairs, self._place, sources, count)
         return sources

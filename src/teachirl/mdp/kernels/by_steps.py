@@ -19,7 +19,6 @@ SLOW_ROUNDS, MIXED = 3.0, 0.6
 # Shares of states whose action has changed, on which depends how long a policy is followed; and the
 # rate at which it is taken to settle at the slowest.
 SOME_CHANGE, FEW_CHANGE, SLOWEST = 0.05, 0.001, 0.95
-LONGEST_ROUND = 7  # passes over the world, at most about
 # Where `mix` is, behind where `bicgstab` is; and how it came back.
 ROUND, SLOW, PREVIOUS, MIXING, AHEAD = range(3, 8)
 CUT_SHORT, ENDED, UNMIXED = range(3)
@@ -101,7 +100,6 @@ def mix(layout, reward, v, backed_up, choice, discount, target, rounds, state, p
         low, high, changed = residual_and_rows(
             layout, reward, v, backed_up, choice, discount, ends, kept, data, indices
         )
-        left -= LONGEST_ROUND
         spread = high - low
         if spread * discount / (1.0 - discount) <= target:
             return low, high, left, ENDED
@@ -113,6 +111,7 @@ def mix(layout, reward, v, backed_up, choice, discount, target, rounds, state, p
             return low, high, left, UNMIXED
         ahead = steps_ahead(spread, state[PREVIOUS], state[AHEAD], goal, changed / v.size)
         follow(v, backed_up, discount, ahead, ends, kept, data, indices)
+        left -= 2 + ahead * np.int64(size) // layout.data.size  # what keeping takes, too
         state[AHEAD], state[PREVIOUS] = ahead, spread
         state[ROUND] += 1.0
     return low, high, left, PAUSED

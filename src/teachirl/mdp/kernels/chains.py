@@ -6,6 +6,8 @@ import numpy as np
 
 from .compiling import compiled
 
+EVEN = 1e-9  # losses that differ by less, in units of the largest value, are even
+
 
 @compiled
 def outflow(offsets, chances, indptr, indices, data):
@@ -92,13 +94,17 @@ def nearly_best(
     most,
 ):  # fmt: skip
     """Other pairs than a policy takes, of states where it often is: those that lose least if they
-    are taken once, at most so many, the least first.
+    are taken once, at most so many, the least first. Of what is even but for rounding, what is met
+    first comes first.
 
     The policy takes `pairs` [S] and is worth about `values` [S]; rewards are [S], or [P] a pair; it
     starts in the states `starts`. How often it is in a state is counted the first time round; from
     states that are more rare it is not followed. Pairs that are `left_out` [P] are not looked at.
     """
-    n = offsets.size - 1
+    n, largest = offsets.size - 1, 0.0
+    for value in values:
+        largest = max(largest, abs(value))
+    even = EVEN * largest
     often, states, size = np.zeros(n), np.empty(n, np.uint32), 0
     for s in starts:
         often[s], states[size] = start[s], s
@@ -125,11 +131,11 @@ def nearly_best(
             loss = worth - rewards[s if rewards.size == n else p]
             for j in range(indptr[p], indptr[p + np.uint64(1)]):
                 loss -= discount * data[j] * values[indices[j]]
-            if count == most and not loss < losses[most - 1]:
+            if count == most and not loss < losses[most - 1] - even:
                 continue
             count = min(count + 1, most)
             k = count - 1
-            while k > 0 and loss < losses[k - 1]:
+            while k > 0 and loss < losses[k - 1] - even:
                 found[k], losses[k] = found[k - 1], losses[k - 1]
                 k -= 1
             found[k], losses[k] = p, loss
