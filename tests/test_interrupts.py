@@ -76,10 +76,16 @@ def test_no_kernel_gives_back_a_named_tuple():
         assert not [text for text in calls if re.search(rf"\b({'|'.join(named)})\(", text)]
 
 
+@pytest.mark.parametrize("times", [1, 3])  # while what is given is looked at, more than once
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
-def test_within_a_compiled_function(stop):
+def test_within_a_compiled_function(stop, times):
     def disguised(*_):
-        raise SystemError("returned a result with an exception set") from stop()
+        error = stop()
+        for _ in range(times):
+            outer = SystemError("returned a result with an exception set")
+            outer.__cause__ = error
+            error = outer
+        raise error
 
     kernel = Kernel(kernels.length._call)
     kernel._call = disguised

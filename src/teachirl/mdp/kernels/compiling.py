@@ -65,9 +65,12 @@ class Kernel:
         try:
             return self._call(*arguments)
         except SystemError as error:
-            if error.__cause__ is None or isinstance(error.__cause__, Exception):
+            cause = error.__cause__
+            while isinstance(cause, SystemError):  # it came while what is given was looked at
+                cause = cause.__cause__
+            if cause is None or isinstance(cause, Exception):
                 raise
-            raise error.__cause__ from None
+            raise cause from None
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Kernel]:
