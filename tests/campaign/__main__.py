@@ -37,7 +37,7 @@ MEMORY = 2 << 30
 # about how far it is.
 TURN, BETWEEN = 10.0, 30.0
 # Who waits for something, and so takes no processor time, has so many times its limit by the clock.
-WAITING = 15.0
+WAITING = 60.0
 FORK = multiprocessing.get_context("fork")
 
 
